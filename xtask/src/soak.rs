@@ -1,0 +1,62 @@
+//! `cargo xtask soak`: what takes too long for every commit. Each job runs for as long as it is told.
+//!
+//! To add a job (the kill harness, the simulations): one entry in [`JOBS`].
+
+use crate::args::Soak;
+use crate::run::{Verdict, open, sum_up, timed};
+use crate::step::{Outcome, fuzz};
+use crate::tool::{CXX, FUZZ, Tool, install_absent};
+use crate::world::World;
+
+struct Job {
+    name: &'static str,
+    tools: &'static [&'static Tool],
+    run: fn(&World, &Soak) -> Outcome,
+}
+
+const JOBS: &[Job] = &[Job { name: "fuzz", tools: &[&FUZZ, &CXX], run: fuzz_long }];
+
+/// Runs the jobs that the filter names, or all. A filter that is no job's name is a part of one: a fuzz target.
+pub(crate) fn run(soak: &Soak) -> Result<Verdict, String> {
+    let named = |job: &&Job| soak.filter.as_deref() == Some(job.name);
+    let chosen: Vec<&Job> = match JOBS.iter().find(named) {
+        Some(job) => vec![job],
+        None => JOBS.iter().collect(),
+    };
+    let world = open()?;
+    let mut finished = Vec::new();
+    for job in chosen {
+        install_absent(&world, job.tools)?;
+        finished.push(timed(job.name, || (job.run)(&world, soak)));
+        if world.stop.requested() {
+            return Ok(Verdict::Interrupted);
+        }
+    }
+    Ok(sum_up(&finished))
+}
+
+/// Collects inputs in the cache folder, so that the next soak begins where this one ended.
+fn fuzz_long(world: &World, soak: &Soak) -> Outcome {
+    let all = match fuzz::targets(world) {
+        Ok(targets) => targets,
+        Err(reason) => return Outcome::failed(reason),
+    };
+    let filter = soak.filter.as_deref().filter(|filter| JOBS.iter().all(|job| job.name != *filter));
+    let wanted: Vec<String> =
+        all.iter().filter(|target| filter.is_none_or(|filter| target.contains(filter))).cloned().collect();
+    if wanted.is_empty() {
+        return match filter {
+            Some(filter) => Outcome::failed(format!(
+                "no fuzz target has `{filter}` in its name; there are: {}",
+                all.join(", ")
+            )),
+            None => Outcome::skipped("there are no fuzz targets"),
+        };
+    }
+    let corpora = world.cache.join("corpus");
+    let outcome = fuzz::run(world, &wanted, soak.seconds, &corpora);
+    if soak.keep && matches!(outcome.ending, crate::step::Ending::Passed) {
+        return fuzz::keep(world, &wanted, &corpora);
+    }
+    outcome
+}

@@ -1,0 +1,101 @@
+//! Fuzzing: seconds per target in `test`, minutes in `soak`.
+//!
+//! The committed inputs in `fuzz/seeds/<target>` are read and never written, except by `soak --keep`. What libFuzzer
+//! finds goes to a working folder outside the tree, and a crashing input to `fuzz/artifacts`, where git does not look.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{Chosen, Outcome};
+use crate::world::World;
+
+const SHORT_SECONDS: u64 = 5;
+
+/// The step of `cargo xtask test`: a new working folder each time, so that runs do not depend on each other.
+pub(super) fn short(world: &World, _: &Chosen) -> Outcome {
+    match targets(world) {
+        Err(reason) => Outcome::failed(reason),
+        Ok(targets) if targets.is_empty() => Outcome::skipped("there are no fuzz targets"),
+        Ok(targets) => run(world, &targets, SHORT_SECONDS, &world.folder().join("fuzz")),
+    }
+}
+
+/// The names of the fuzz targets; none, if there is no `fuzz` crate.
+pub(crate) fn targets(world: &World) -> Result<Vec<String>, String> {
+    if !world.root.join("fuzz/Cargo.toml").exists() {
+        return Ok(Vec::new());
+    }
+    let list = world.output(&mut cargo_fuzz(world, &["list"]))?;
+    Ok(list.split_whitespace().map(String::from).collect())
+}
+
+/// Runs each target for `seconds`, collecting inputs below `corpora`. Every target runs, also after one has failed.
+pub(crate) fn run(world: &World, targets: &[String], seconds: u64, corpora: &Path) -> Outcome {
+    let fetched = world.fetch("fuzz/Cargo.toml");
+    let built = fetched
+        .and_then(|()| world.run(&mut cargo_fuzz(world, &["build", "--target-dir", &build_folder(world)])));
+    if let Err(trouble) = built {
+        return Outcome::failed(trouble.to_string());
+    }
+    let mut failed = Vec::new();
+    for (index, target) in targets.iter().enumerate() {
+        println!("fuzz target {target}, {} of {}, {seconds} s", index + 1, targets.len());
+        let time = format!("-max_total_time={seconds}");
+        // Its progress is worth a line now and then in a long run, and noise in a short one.
+        let verbosity = if seconds > SHORT_SECONDS { "-verbosity=1" } else { "-verbosity=0" };
+        let options = [time.as_str(), verbosity, "-rss_limit_mb=4096", "-print_final_stats=1"];
+        let result = inputs(world, target, corpora).and_then(|inputs| fuzz(world, target, &inputs, &options));
+        if let Err(reason) = result {
+            failed.push(format!("{target}: {reason}"));
+        }
+        if world.stop.requested() {
+            break;
+        }
+    }
+    match failed.is_empty() {
+        true => Outcome::default(),
+        false => Outcome::failed(format!("{}; a crashing input is in fuzz/artifacts", failed.join("; "))),
+    }
+}
+
+/// Copies into the committed seeds what reaches code that they do not.
+pub(crate) fn keep(world: &World, targets: &[String], corpora: &Path) -> Outcome {
+    let kept = targets.iter().try_for_each(|target| {
+        let seeds = seeds(world, target);
+        fs::create_dir_all(&seeds).map_err(|error| format!("cannot create {}: {error}", seeds.display()))?;
+        // libFuzzer merges into the first folder what adds coverage from the others.
+        fuzz(world, target, &[seeds, corpora.join(target)], &["-merge=1"])
+    });
+    kept.into()
+}
+
+/// The folders of a target's inputs: the one that libFuzzer writes to, then the committed seeds.
+fn inputs(world: &World, target: &str, corpora: &Path) -> Result<Vec<PathBuf>, String> {
+    let working = corpora.join(target);
+    fs::create_dir_all(&working).map_err(|error| format!("cannot create {}: {error}", working.display()))?;
+    let seeds = seeds(world, target);
+    Ok(if seeds.is_dir() { vec![working, seeds] } else { vec![working] })
+}
+
+fn seeds(world: &World, target: &str) -> PathBuf {
+    world.root.join("fuzz/seeds").join(target)
+}
+
+fn fuzz(world: &World, target: &str, inputs: &[PathBuf], options: &[&str]) -> Result<(), String> {
+    let mut command = cargo_fuzz(world, &["run", "--target-dir", &build_folder(world), target]);
+    command.args(inputs).arg("--").args(options);
+    world.run(&mut command).map_err(|trouble| trouble.to_string())
+}
+
+/// Apart from the other builds: every dependency is compiled again here, with the sanitizer.
+fn build_folder(world: &World) -> String {
+    world.target.join("fuzz").display().to_string()
+}
+
+fn cargo_fuzz(world: &World, arguments: &[&str]) -> Command {
+    let mut command = world.cargo(["fuzz"]);
+    // The sanitizer's flag is for nightly compilers; a stable one takes it when told so.
+    command.args(arguments).env("RUSTC_BOOTSTRAP", "1");
+    command
+}
