@@ -1,0 +1,129 @@
+//! A SHA-256 digest as a value: 32 bytes, written as 64 lower-case hex digits.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A SHA-256 digest. Computing one is the ledger's business; this only carries it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest([u8; 32]);
+
+/// The text is not 64 lower-case hex digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DigestError;
+
+impl fmt::Display for DigestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected 64 lower-case hex digits")
+    }
+}
+impl std::error::Error for DigestError {}
+
+/// Both hex digits of every byte: one look-up a byte, because a request writes a dozen digests.
+const HEX: [[u8; 2]; 256] = {
+    let digits = b"0123456789abcdef";
+    let mut table = [[0; 2]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = [digits[byte >> 4], digits[byte & 15]];
+        byte += 1;
+    }
+    table
+};
+
+/// Writes `bytes` as lower-case hex into `text`, which is twice as long.
+pub fn write_hex(bytes: &[u8], text: &mut [u8]) {
+    for (pair, byte) in text.as_chunks_mut::<2>().0.iter_mut().zip(bytes) {
+        *pair = HEX[usize::from(*byte)];
+    }
+}
+
+impl Digest {
+    /// Thirty-two zero bytes: what the first event of a run has before it.
+    pub const ZERO: Self = Self([0; 32]);
+
+    /// The digest with these bytes.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The hex digits as bytes, without any formatting machinery in the way.
+    #[must_use]
+    pub fn to_hex(self) -> [u8; 64] {
+        let mut text = [0; 64];
+        write_hex(&self.0, &mut text);
+        text
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(std::str::from_utf8(&self.to_hex()).map_err(|_| fmt::Error)?)
+    }
+}
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for Digest {
+    type Err = DigestError;
+
+    fn from_str(text: &str) -> Result<Self, DigestError> {
+        let digits: &[u8; 64] = text.as_bytes().try_into().map_err(|_| DigestError)?;
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            *byte = nibble(pair[0])? << 4 | nibble(pair[1])?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+fn nibble(digit: u8) -> Result<u8, DigestError> {
+    match digit {
+        b'0'..=b'9' => Ok(digit - b'0'),
+        b'a'..=b'f' => Ok(digit - b'a' + 10),
+        _ => Err(DigestError),
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn capitals_and_other_lengths_are_refused() {
+        assert_eq!("A".repeat(64).parse::<Digest>(), Err(DigestError));
+        assert_eq!("a".repeat(63).parse::<Digest>(), Err(DigestError));
+    }
+
+    proptest! {
+        #[test]
+        fn text_and_bytes_tell_the_same_digest(bytes in any::<[u8; 32]>()) {
+            let digest = Digest::from_bytes(bytes);
+            prop_assert_eq!(digest.to_string().parse::<Digest>(), Ok(digest));
+        }
+    }
+}

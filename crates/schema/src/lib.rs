@@ -1,0 +1,46 @@
+//! Schema: the types that two or more crates share.
+//!
+//! Serde and nothing else: no IO, no clock, no randomness. Time, random bits and hashes come in as arguments,
+//! so whoever builds one of these values can be replayed.
+//!
+//! Start at [`Run`] and [`RouteExplanation`]; `id.rs` makes every typed id. A type is born in the crate that owns
+//! its idea and moves here when a second crate needs it.
+//!
+//! - What is `Serialize` here is a promise: REST JSON is camelCase, money is a decimal `…Usd`, time is UTC with
+//!   milliseconds. The JSON Schema of each is in `tests/snapshots/`; a change of the contract shows in review there.
+//! - An id of one kind never passes for another: each is its own type and carries its prefix.
+//!
+//! To add a type: a file named after its noun, and a line in `tests/contract.rs`.
+
+mod agent;
+mod api_key;
+mod approval;
+mod audit;
+mod digest;
+mod event;
+mod id;
+#[cfg(feature = "json-schema")]
+mod json_schema;
+mod money;
+mod run;
+mod side_effect;
+mod tenant;
+mod time;
+mod verdict;
+
+pub use agent::{Agent, App, Subject, SubjectError, TrustTier};
+pub use api_key::{ApiKey, GatewayMode};
+pub use approval::{Approval, ApprovalStatus};
+pub use audit::AuditEvent;
+pub use digest::{Digest, DigestError, write_hex};
+pub use event::{Seq, TraceEvent};
+pub use id::{
+    ApiKeyId, ApprovalId, ArtifactId, AuditId, EventId, Id, IdError, JobId, PatternId, Prefix, RunId,
+    SideEffectId, TenantId,
+};
+pub use money::MicroUsd;
+pub use run::{PassedRoute, Route, RouteExplanation, Run, RunKind, RunStatus, Usage};
+pub use side_effect::{SideEffect, SideEffectLevel, SideEffectStatus};
+pub use tenant::Tenant;
+pub use time::{Timestamp, TimestampError};
+pub use verdict::{Effect, Verdict};

@@ -1,0 +1,167 @@
+//! A run: one request or one governed piece of work, and why it went the way it went.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{GatewayMode, MicroUsd, RunId, Subject, TenantId, Timestamp, Verdict};
+
+/// What kind of work a run is. One runs list, one evidence packet and one verifier serve them all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum RunKind {
+    /// An OpenAI-shaped chat request.
+    Chat,
+    /// An Anthropic-shaped messages request.
+    Messages,
+    /// A governed execution of a plan.
+    Execution,
+    /// A turn of a persistent agent.
+    Turn,
+    /// A web fetch or action.
+    Web,
+    /// Something observed elsewhere and handed in.
+    Ingest,
+    /// A workflow.
+    Workflow,
+}
+
+/// Where a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum RunStatus {
+    /// Begun, not finished.
+    Running,
+    /// Waits for an approval.
+    Waiting,
+    /// Answered.
+    Completed,
+    /// Refused by policy, quota or a guard; still a run.
+    Blocked,
+    /// Ended by an error of ours or of the upstream.
+    Failed,
+    /// The caller hung up.
+    Cancelled,
+}
+
+/// One way to answer; the value of the `x-punk-route` header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Route {
+    /// The upstream model answered.
+    Live,
+    /// An identical request was answered before.
+    ExactCache,
+    /// A near-duplicate was answered before.
+    SemanticCache,
+    /// A proven tool plan was replayed.
+    PlanCache,
+    /// A learned program answered.
+    Artifact,
+    /// A learned program answered most of it, a small model the rest.
+    Hybrid,
+    /// A cheaper model, proven equal here, answered.
+    ModelSubstitution,
+    /// Claim-level orchestration answered.
+    Chorus,
+    /// Policy, quota or a guard refused.
+    Blocked,
+    /// An approval is needed first.
+    ApprovalRequired,
+}
+
+impl Route {
+    /// The literal on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::ExactCache => "exact_cache",
+            Self::SemanticCache => "semantic_cache",
+            Self::PlanCache => "plan_cache",
+            Self::Artifact => "artifact",
+            Self::Hybrid => "hybrid",
+            Self::ModelSubstitution => "model_substitution",
+            Self::Chorus => "chorus",
+            Self::Blocked => "blocked",
+            Self::ApprovalRequired => "approval_required",
+        }
+    }
+}
+
+/// Tokens in and out of the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    /// Tokens of the request.
+    pub input_tokens: u64,
+    /// Tokens of the answer.
+    pub output_tokens: u64,
+}
+
+/// A route that was asked and did not serve.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct PassedRoute {
+    /// Which one.
+    pub route: Route,
+    /// What it said.
+    pub reason: String,
+}
+
+/// Why a run was answered the way it was: collected from what the routes and the governor said, never written by hand.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct RouteExplanation {
+    /// The route that answered.
+    pub route: Route,
+    /// What it said for itself.
+    pub reason: String,
+    /// The routes asked before it, in order, with their reasons.
+    pub rejected: Vec<PassedRoute>,
+    /// What the governor said.
+    pub verdict: Verdict,
+}
+
+/// A run as the REST interface shows it; every field is derived from the run's events.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Run {
+    /// Its id.
+    pub id: RunId,
+    /// Whose it is.
+    pub tenant: TenantId,
+    /// What kind of work.
+    pub kind: RunKind,
+    /// The logical application that asked.
+    pub app: String,
+    /// The agent identity that asked.
+    pub agent: String,
+    /// The pseudonymous end user, if the caller named one.
+    pub subject: Option<Subject>,
+    /// Whether the key that was used observes or enforces.
+    pub gateway_mode: GatewayMode,
+    /// The model that was asked for.
+    pub model: String,
+    /// Where it stands.
+    pub status: RunStatus,
+    /// Why it went this way; absent while it is running.
+    pub explanation: Option<RouteExplanation>,
+    /// Tokens used.
+    pub usage: Usage,
+    /// What it cost; absent when the price is unknown, which is not the same as free.
+    pub cost_usd: Option<MicroUsd>,
+    /// What the live route would have cost on top.
+    pub saved_usd: MicroUsd,
+    /// From the first byte in to the last byte out.
+    pub latency_ms: Option<u64>,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When it ended.
+    pub finished_at: Option<Timestamp>,
+}

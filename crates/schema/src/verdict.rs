@@ -1,0 +1,31 @@
+//! What the governor says of an action.
+
+use serde::{Deserialize, Serialize};
+
+/// What may happen. There is no `allowed: bool` to forget to look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+pub enum Effect {
+    /// Go ahead.
+    #[serde(rename = "allow")]
+    Allow,
+    /// A person must say yes first.
+    #[serde(rename = "approval_required")]
+    Ask,
+    /// No.
+    #[serde(rename = "deny")]
+    Deny,
+}
+
+/// The governor's answer, with the rule that gave it: the ledger, the dashboard and a replay read the same value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Verdict {
+    /// What may happen.
+    pub effect: Effect,
+    /// The name of the policy that decided.
+    pub policy: String,
+    /// The rule in it, counted from 0; absent when no rule matched and the policy's default decided.
+    pub rule: Option<u32>,
+}
