@@ -1,0 +1,39 @@
+//! Promises that cross the modules of this crate.
+
+use crate::keyring::{KeyRing, Purpose};
+use crate::random::Generator;
+use crate::token::{Token, TokenKind};
+use crate::{DataKey, SealKey, Secret, SigningKey};
+
+/// Every type that holds a secret, and what must not show up in its `Debug` form.
+#[test]
+fn no_secret_is_printed() {
+    let seed = [0xa7; 32];
+    let folder = tempfile::tempdir().unwrap();
+    let mut ring = KeyRing::open(folder.path().join("keys")).unwrap();
+    ring.generate(Purpose::Log, jiff::Timestamp::UNIX_EPOCH).unwrap();
+    ring.generate(Purpose::Seal, jiff::Timestamp::UNIX_EPOCH).unwrap();
+    let on_disk: Vec<String> = std::fs::read_dir(folder.path().join("keys"))
+        .unwrap()
+        .map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap())
+        .filter_map(|text| text.lines().find_map(|line| line.strip_prefix("secret: ").map(str::to_owned)))
+        .collect();
+    assert_eq!(on_disk.len(), 2);
+    let token = Token::generate(TokenKind::ApiKey).unwrap();
+
+    let printed = [
+        format!("{:?}", Secret::new(seed)),
+        format!("{:#?}", SealKey::from_bytes(seed)),
+        format!("{:#?}", SigningKey::from_seed(&seed)),
+        format!("{:#?}", DataKey::generate().unwrap()),
+        format!("{:#?}", Generator::from_seed(seed)),
+        format!("{ring:#?}"),
+        format!("{token:#?}"),
+    ];
+    for text in printed {
+        assert!(!text.contains("a7a7"), "hex: {text}");
+        assert!(!text.contains("167"), "decimal: {text}");
+        assert!(!text.contains(&token.expose()[8..]), "token: {text}");
+        assert!(on_disk.iter().all(|secret| !text.contains(secret.as_str())), "ring: {text}");
+    }
+}
