@@ -1,0 +1,178 @@
+//! Payload fields under salted digests: each can be shown or withheld on its own.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use schema::Digest;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+
+use crate::canonical::{self, CanonicalError};
+use crate::hash::sha256;
+
+/// The fields of an event, by name.
+pub type Payload = BTreeMap<String, Field>;
+
+/// Sixteen unpredictable bytes, used for one field only: without them a withheld value could be guessed and tried.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Salt([u8; 16]);
+
+/// A field as it travels: with its value, or with nothing but the digest that the chain committed to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Field {
+    /// Shown.
+    Disclosed(Disclosed),
+    /// Not shown, or erased.
+    Withheld(Withheld),
+}
+
+/// A value and its salt.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Disclosed {
+    salt: Salt,
+    value: Value,
+}
+
+/// The explicit marker in place of a value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Withheld {
+    withheld: Digest,
+}
+
+impl Field {
+    /// A field that shows its value.
+    #[must_use]
+    pub fn disclosed(salt: Salt, value: Value) -> Self {
+        Self::Disclosed(Disclosed { salt, value })
+    }
+
+    /// The value, unless it is withheld.
+    #[must_use]
+    pub fn value(&self) -> Option<&Value> {
+        match self {
+            Self::Disclosed(shown) => Some(&shown.value),
+            Self::Withheld(_) => None,
+        }
+    }
+
+    /// What a reader of a row sees: the value, or the marker itself.
+    #[must_use]
+    pub fn shown(&self) -> Value {
+        match self {
+            Self::Disclosed(shown) => shown.value.clone(),
+            Self::Withheld(marker) => serde_json::json!({ "withheld": marker.withheld }),
+        }
+    }
+
+    /// The same field with its value taken out.
+    ///
+    /// # Errors
+    /// The value has no canonical form; then it was never recorded.
+    pub fn withheld(&self, name: &str) -> Result<Self, CanonicalError> {
+        Ok(Self::Withheld(Withheld { withheld: self.digest(name, &mut Vec::new())? }))
+    }
+
+    /// The digest that the chain commits to. `scratch` saves an allocation a field on the hot path.
+    pub(crate) fn digest(&self, name: &str, scratch: &mut Vec<u8>) -> Result<Digest, CanonicalError> {
+        match self {
+            Self::Disclosed(shown) => {
+                scratch.clear();
+                scratch.extend_from_slice(b"[\"");
+                scratch.extend_from_slice(&shown.salt.to_hex());
+                scratch.extend_from_slice(b"\",");
+                canonical::write_string(name, scratch);
+                scratch.push(b',');
+                canonical::write(&shown.value, scratch)?;
+                scratch.push(b']');
+                Ok(sha256(scratch))
+            }
+            Self::Withheld(marker) => Ok(marker.withheld),
+        }
+    }
+}
+
+/// The digest over all fields: names stay visible when values are withheld.
+pub(crate) fn payload_digest(payload: &Payload, scratch: &mut Scratch) -> Result<Digest, CanonicalError> {
+    scratch.outer.clear();
+    scratch.outer.push(b'{');
+    let mut write = |(name, field): (&String, &Field)| {
+        if scratch.outer.len() > 1 {
+            scratch.outer.push(b',');
+        }
+        canonical::write_string(name, &mut scratch.outer);
+        scratch.outer.extend_from_slice(b":\"");
+        scratch.outer.extend_from_slice(&field.digest(name, &mut scratch.inner)?.to_hex());
+        scratch.outer.push(b'"');
+        Ok(())
+    };
+    // The map is in byte order, which is the canonical order unless a name leaves ASCII.
+    if payload.keys().all(|name| name.is_ascii()) {
+        payload.iter().try_for_each(&mut write)?;
+    } else {
+        let mut fields: Vec<_> = payload.iter().collect();
+        canonical::sort_names(&mut fields, |(name, _)| name);
+        fields.into_iter().try_for_each(&mut write)?;
+    }
+    scratch.outer.push(b'}');
+    Ok(sha256(&scratch.outer))
+}
+
+/// Buffers that hashing writes into, kept by a chain so that an event costs no allocation for them.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Scratch {
+    /// The text of a whole payload or envelope.
+    pub(crate) outer: Vec<u8>,
+    /// The text of one field.
+    inner: Vec<u8>,
+}
+
+impl Salt {
+    /// A salt of these bytes; they must come from a cryptographic source.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
+    fn to_hex(self) -> [u8; 32] {
+        let mut text = [0; 32];
+        schema::write_hex(&self.0, &mut text);
+        text
+    }
+}
+
+impl fmt::Display for Salt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(std::str::from_utf8(&self.to_hex()).map_err(|_| fmt::Error)?)
+    }
+}
+impl fmt::Debug for Salt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+impl FromStr for Salt {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const WANTED: &str = "expected 32 lower-case hex digits";
+        // A digest reads exactly twice as many digits by the same rules.
+        let digest: Digest = format!("{text}{}", "0".repeat(32)).parse().map_err(|_| WANTED)?;
+        let (bytes, _) = digest.as_bytes().split_first_chunk().ok_or(WANTED)?;
+        Ok(Self(*bytes))
+    }
+}
+impl Serialize for Salt {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+impl<'de> Deserialize<'de> for Salt {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
