@@ -1,0 +1,118 @@
+//! The table of everything that can be set, a file per section.
+
+use crate::key::Key;
+
+mod auth;
+mod chorus;
+mod governance;
+mod jobs;
+mod keys_section;
+mod learning;
+mod ledger;
+mod limits;
+mod log;
+mod mcp;
+mod providers;
+mod server;
+mod store;
+mod web;
+mod webhooks;
+
+/// Keys that belong together; in `punk.toml` a table, in the reference a heading.
+#[derive(Debug)]
+pub struct Section {
+    /// What the paths of its keys start with.
+    pub name: &'static str,
+    /// One line for the reference.
+    pub doc: &'static str,
+    /// Its keys, in the order of the reference.
+    pub keys: &'static [Key],
+}
+
+static SECTIONS: [&Section; 15] = [
+    &server::SECTION,
+    &store::SECTION,
+    &keys_section::SECTION,
+    &ledger::SECTION,
+    &log::SECTION,
+    &auth::SECTION,
+    &limits::SECTION,
+    &providers::SECTION,
+    &governance::SECTION,
+    &learning::SECTION,
+    &jobs::SECTION,
+    &web::SECTION,
+    &webhooks::SECTION,
+    &chorus::SECTION,
+    &mcp::SECTION,
+];
+
+/// Every section, in the order of the reference.
+pub fn sections() -> &'static [&'static Section] {
+    &SECTIONS
+}
+
+/// Every key, in the order of the reference.
+pub fn all() -> impl Iterator<Item = &'static Key> + Clone {
+    SECTIONS.iter().flat_map(|section| section.keys)
+}
+
+/// The key at `path`.
+pub fn by_path(path: &str) -> Option<&'static Key> {
+    all().find(|key| key.path == path)
+}
+
+/// The key that a variable sets.
+pub(crate) fn by_variable(name: &str) -> Option<&'static Key> {
+    all().find(|key| key.variables().any(|variable| variable == name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::{DefaultValue, Kind};
+    use crate::value::Value;
+    use std::collections::HashSet;
+
+    #[test]
+    fn no_two_keys_share_a_path_or_a_variable() {
+        let paths: HashSet<_> = all().map(|key| key.path).collect();
+        let variables: HashSet<_> = all().flat_map(Key::variables).collect();
+        assert_eq!(paths.len(), all().count());
+        assert_eq!(variables.len(), all().flat_map(Key::variables).count());
+    }
+
+    #[test]
+    fn a_key_lies_in_the_section_that_lists_it() {
+        for section in sections() {
+            for key in section.keys {
+                assert!(key.path.starts_with(&format!("{}.", section.name)), "{}", key.path);
+            }
+        }
+    }
+
+    #[test]
+    fn every_default_is_a_value_the_key_takes() {
+        for key in all() {
+            match key.default {
+                DefaultValue::Text(text) => assert!(Value::from_text(key, text).is_some(), "{}", key.path),
+                DefaultValue::Under { folder, .. } => {
+                    assert_eq!(by_path(folder).map(|folder| folder.kind), Some(Kind::Path), "{}", key.path);
+                }
+                DefaultValue::SameAs(path) => {
+                    assert_eq!(by_path(path).map(|other| other.kind), Some(key.kind), "{}", key.path);
+                }
+                DefaultValue::Unset | DefaultValue::Inferred(_) => {}
+            }
+        }
+    }
+
+    #[test]
+    fn what_sounds_secret_is_secret() {
+        for key in all() {
+            let sounds = ["api_key", "password", "token"].iter().any(|word| key.path.contains(word));
+            assert!(!sounds || key.secret, "{}", key.path);
+            assert!(!key.kind.may_hold_credentials() || key.secret, "{}", key.path);
+        }
+    }
+}

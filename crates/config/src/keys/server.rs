@@ -1,0 +1,33 @@
+//! `[server]`: where the gateway listens.
+
+use super::Section;
+use crate::key::{Key, Kind};
+
+pub(super) static SECTION: Section = Section {
+    name: "server",
+    doc: "Where the gateway listens.",
+    keys: &[
+        Key::new(
+            "server.host",
+            "PUNK_HOST",
+            Kind::Address,
+            "Address to listen on. Anything but a loopback address is reachable by others: set \
+             `auth.api_key` first.",
+        )
+        .or("127.0.0.1"),
+        Key::new(
+            "server.port",
+            "PUNK_PORT",
+            Kind::Integer { min: 0, max: 65535 },
+            "Port to listen on; 0 takes any free one and says which.",
+        )
+        .or("4100"),
+        Key::new(
+            "server.base_url",
+            "PUNK_APP_BASE_URL",
+            Kind::Url(&["http", "https"]),
+            "Public address of this installation, for links and attribution.",
+        )
+        .reserved("links in mails and the dashboard"),
+    ],
+};

@@ -1,0 +1,47 @@
+//! Configuration: flags over environment over `punk.toml` over defaults.
+//!
+//! [`load`] takes the [`Sources`] as text and gives [`Settings`], each with its [`Origin`], or every
+//! [`Problem`] there is. It is a pure function: reading the file and the environment is the shell's
+//! work, so that a fuzzer and a test can call it with anything.
+//!
+//! Start at [`load`]; `keys/` is the table of everything that can be set, a file per section; `key.rs` is
+//! the vocabulary of that table, `source/` has a file per place that settings come from.
+//!
+//! - Nothing unknown is ignored: a key of the file or a `PUNK_…` variable that is not in the table is a
+//!   problem, with the nearest name that is.
+//! - All problems are told at once, and none repeats any part of a secret.
+//! - `docs/reference/configuration.md` is [`reference::markdown`] of the table; a test compares them.
+//!
+//! To add a key: a row in the section's file under `keys/`, then `UPDATE_EXPECT=1 cargo test -p config`.
+
+mod key;
+mod keys;
+mod nearest;
+mod origin;
+mod problem;
+pub mod reference;
+mod settings;
+mod source;
+mod value;
+
+pub use key::{DefaultValue, Key, Kind, Status};
+pub use keys::{Section, all, by_path, sections};
+pub use origin::Origin;
+pub use problem::{Fault, Problem, Problems};
+pub use settings::{LogFormat, Setting, Settings};
+pub use source::{FileChoice, FileSource, Flag, Sources, file_choice};
+pub use value::Value;
+
+/// The settings that `sources` add up to, or everything that is wrong with them.
+pub fn load(sources: &Sources) -> Result<Settings, Problems> {
+    let mut problems = Vec::new();
+    let file = source::file::read(&sources.file, &mut problems);
+    let environment = source::environment::read(&sources.environment, &mut problems);
+    let flags = source::flag::read(&sources.flags, &mut problems);
+    if problems.is_empty() {
+        // Lowest first: what comes later takes the place of what was there.
+        Ok(Settings::of([file, environment, flags].into_iter().flatten()))
+    } else {
+        Err(Problems(problems))
+    }
+}

@@ -1,0 +1,193 @@
+//! Settings: what holds, and where each of it comes from.
+
+use crate::key::{DefaultValue, Key};
+use crate::keys;
+use crate::origin::Origin;
+use crate::source::Assignment;
+use crate::value::Value;
+use crypto::SecretString;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
+
+/// Everything that can be set, with what it is set to.
+#[derive(Debug)]
+pub struct Settings(Vec<Setting>);
+
+/// One key with what holds for it.
+#[derive(Debug)]
+pub struct Setting {
+    /// The key.
+    pub key: &'static Key,
+    /// Its value; nothing when it is unset and has no default.
+    pub value: Option<Value>,
+    /// Where the value comes from.
+    pub origin: Origin,
+}
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LogFormat {
+    /// Human on a terminal, JSON elsewhere.
+    #[default]
+    Auto,
+    /// For people.
+    Human,
+    /// One JSON object a line.
+    Json,
+}
+
+impl Settings {
+    /// The defaults with `assignments` over them, the last of each key winning.
+    pub(crate) fn of(assignments: impl Iterator<Item = Assignment>) -> Self {
+        let mut settings: Vec<Setting> = keys::all()
+            .map(|key| Setting { key, value: plain_default(key), origin: Origin::Default })
+            .collect();
+        for Assignment { key, value, origin } in assignments {
+            if let Some(setting) = settings.iter_mut().find(|setting| std::ptr::eq(setting.key, key)) {
+                *setting = Setting { key, value: Some(value), origin };
+            }
+        }
+        // Defaults that follow another key come last, when that key has its value.
+        let mut settings = Self(settings);
+        for index in 0..settings.0.len() {
+            if settings.0[index].value.is_none() {
+                settings.0[index].value = settings.derived_default(settings.0[index].key);
+            }
+        }
+        settings
+    }
+
+    /// Every setting, in the order of the reference.
+    pub fn iter(&self) -> impl Iterator<Item = &Setting> {
+        self.0.iter()
+    }
+
+    /// The setting at `path`; nothing for a path that is no key.
+    pub fn get(&self, path: &str) -> Option<&Setting> {
+        self.0.iter().find(|setting| setting.key.path == path)
+    }
+
+    /// `server.host`.
+    pub fn host(&self) -> IpAddr {
+        match self.value("server.host") {
+            Some(Value::Address(address)) => *address,
+            _ => IpAddr::V4(Ipv4Addr::LOCALHOST),
+        }
+    }
+
+    /// `server.port`.
+    pub fn port(&self) -> u16 {
+        match self.value("server.port") {
+            Some(Value::Integer(port)) => u16::try_from(*port).unwrap_or(DEFAULT_PORT),
+            _ => DEFAULT_PORT,
+        }
+    }
+
+    /// `store.data_dir`.
+    pub fn data_dir(&self) -> &Path {
+        Path::new(self.text("store.data_dir").unwrap_or("data"))
+    }
+
+    /// `store.path`.
+    pub fn db_path(&self) -> PathBuf {
+        self.text("store.path").map_or_else(|| self.data_dir().join("punk.db"), PathBuf::from)
+    }
+
+    /// The journal that holds the ledger.
+    pub fn ledger_path(&self) -> PathBuf {
+        self.data_dir().join("ledger.jsonl")
+    }
+
+    /// `keys.dir`.
+    pub fn keys_dir(&self) -> PathBuf {
+        self.text("keys.dir").map_or_else(|| self.data_dir().join("keys"), PathBuf::from)
+    }
+
+    /// `ledger.name`.
+    pub fn log_name(&self) -> &str {
+        self.text("ledger.name").unwrap_or("punk.local")
+    }
+
+    /// `log.filter`.
+    pub fn log_filter(&self) -> &str {
+        self.text("log.filter").unwrap_or("info")
+    }
+
+    /// `log.format`.
+    pub fn log_format(&self) -> LogFormat {
+        match self.text("log.format") {
+            Some("human") => LogFormat::Human,
+            Some("json") => LogFormat::Json,
+            _ => LogFormat::Auto,
+        }
+    }
+
+    /// `auth.api_key`.
+    pub fn api_key(&self) -> Option<&SecretString> {
+        self.secret("auth.api_key")
+    }
+
+    /// The text at `path`, when it is set, not secret and not of another kind.
+    pub fn text(&self, path: &str) -> Option<&str> {
+        match self.value(path) {
+            Some(Value::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The number at `path`.
+    pub fn integer(&self, path: &str) -> Option<u64> {
+        match self.value(path) {
+            Some(Value::Integer(number)) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The boolean at `path`.
+    pub fn boolean(&self, path: &str) -> Option<bool> {
+        match self.value(path) {
+            Some(Value::Boolean(boolean)) => Some(*boolean),
+            _ => None,
+        }
+    }
+
+    /// The secret at `path`, when it is set.
+    pub fn secret(&self, path: &str) -> Option<&SecretString> {
+        match self.value(path) {
+            Some(Value::Secret(secret)) => Some(secret),
+            _ => None,
+        }
+    }
+
+    /// Every secret that is set, for what has to keep them out of its output.
+    pub fn secrets(&self) -> impl Iterator<Item = &SecretString> {
+        self.0.iter().filter_map(|setting| match &setting.value {
+            Some(Value::Secret(secret)) => Some(secret),
+            _ => None,
+        })
+    }
+
+    fn value(&self, path: &str) -> Option<&Value> {
+        self.get(path)?.value.as_ref()
+    }
+
+    fn derived_default(&self, key: &Key) -> Option<Value> {
+        match key.default {
+            DefaultValue::Under { folder, name } => {
+                let path = Path::new(self.text(folder)?).join(name);
+                Some(Value::Text(path.to_string_lossy().into_owned()))
+            }
+            DefaultValue::SameAs(path) => self.value(path).map(Value::duplicate),
+            DefaultValue::Unset | DefaultValue::Text(_) | DefaultValue::Inferred(_) => None,
+        }
+    }
+}
+
+const DEFAULT_PORT: u16 = 4100;
+
+fn plain_default(key: &Key) -> Option<Value> {
+    match key.default {
+        DefaultValue::Text(text) => Value::from_text(key, text),
+        _ => None,
+    }
+}
