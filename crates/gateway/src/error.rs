@@ -1,0 +1,194 @@
+//! The one place where a failure becomes a status, a code and a hint.
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use http::{HeaderName, StatusCode};
+use schema::{Route, RunId, Verdict};
+use serde_json::{Value, json};
+
+/// Why a request was not answered, in the gateway's own words.
+#[derive(Debug)]
+pub(crate) enum ApiError {
+    /// No key, or not the right one.
+    Unauthorised,
+    /// A header cannot be read.
+    Header {
+        name: &'static str,
+        wanted: &'static str,
+    },
+    /// The body cannot be taken in.
+    Body {
+        status: StatusCode,
+        message: String,
+    },
+    /// A field of the body is not as the wire has it.
+    Field {
+        param: String,
+        message: String,
+    },
+    /// Policy said no, or not without an approval.
+    Blocked {
+        run: RunId,
+        verdict: Verdict,
+    },
+    /// There is no such run, or not for this caller.
+    NoSuchRun,
+    /// The run has no packet yet.
+    NotFinished {
+        run: RunId,
+    },
+    /// The ledger would not take the run, so nothing was answered.
+    Ledger,
+    NoSuchPath,
+    NoSuchMethod,
+}
+
+/// Which clothes an error wears: the OpenAI wire has its own, so that its official clients raise their own exceptions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wire {
+    OpenAi,
+    Rest,
+}
+
+/// What every surface says of an error.
+struct Told {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+    hint: &'static str,
+    param: Option<String>,
+    run: Option<RunId>,
+    verdict: Option<Verdict>,
+}
+
+impl ApiError {
+    pub(crate) fn respond(self, wire: Wire) -> Response {
+        let told = self.tell();
+        let mut error = json!({ "code": told.code, "message": told.message, "hint": told.hint });
+        for (name, value) in [("runId", json!(told.run)), ("verdict", json!(told.verdict))] {
+            if !value.is_null() {
+                error[name] = value;
+            }
+        }
+        if wire == Wire::OpenAi {
+            error["type"] = json!(openai_type(told.status));
+            error["param"] = json!(told.param);
+        } else if let Some(param) = told.param {
+            error["param"] = Value::from(param);
+        }
+        let mut response = (told.status, Json(json!({ "error": error }))).into_response();
+        if let Some(run) = told.run {
+            let headers = response.headers_mut();
+            if let Ok(value) = run.to_string().parse() {
+                headers.insert(HeaderName::from_static("x-punk-run-id"), value);
+            }
+            headers.insert(
+                HeaderName::from_static("x-punk-route"),
+                http::HeaderValue::from_static(Route::Blocked.as_str()),
+            );
+        }
+        response
+    }
+
+    fn tell(self) -> Told {
+        let told = |status, code, message: String, hint| Told {
+            status,
+            code,
+            message,
+            hint,
+            param: None,
+            run: None,
+            verdict: None,
+        };
+        match self {
+            Self::Unauthorised => told(
+                StatusCode::UNAUTHORIZED,
+                "punk_unauthorised",
+                "the API key is missing or not known".into(),
+                "send `Authorization: Bearer <key>` with the value of PUNK_API_KEY",
+            ),
+            Self::Header { name, wanted } => {
+                let message = format!("the header {name} is not right: {wanted}");
+                let told = told(
+                    StatusCode::BAD_REQUEST,
+                    "punk_invalid_header",
+                    message,
+                    "leave it out, or send plain text",
+                );
+                Told { param: Some(name.to_owned()), ..told }
+            }
+            Self::Body { status, message } => {
+                told(status, "punk_invalid_body", message, "send one JSON object, at most 2 MiB")
+            }
+            Self::Field { param, message } => {
+                let hint = "see the OpenAI chat completions reference for this field";
+                let told = told(StatusCode::BAD_REQUEST, "punk_invalid_request", message, hint);
+                Told { param: Some(param), ..told }
+            }
+            Self::Blocked { run, verdict } => {
+                let (code, message) = match verdict.effect {
+                    schema::Effect::Ask => {
+                        ("punk_approval_required", "policy wants an approval for this first")
+                    }
+                    schema::Effect::Deny | schema::Effect::Allow => {
+                        ("punk_policy_denied", "policy does not allow this")
+                    }
+                };
+                let told = told(
+                    StatusCode::FORBIDDEN,
+                    code,
+                    message.into(),
+                    "the verdict names the policy and the rule",
+                );
+                Told { run: Some(run), verdict: Some(verdict), ..told }
+            }
+            Self::NoSuchRun => told(
+                StatusCode::NOT_FOUND,
+                "punk_not_found",
+                "there is no such run".into(),
+                "the id of a run is in the `x-punk-run-id` header of its answer",
+            ),
+            Self::NotFinished { run } => told(
+                StatusCode::CONFLICT,
+                "punk_run_not_finished",
+                format!("run {run} is not finished, so there is nothing to prove yet"),
+                "ask again when the run has ended",
+            ),
+            Self::Ledger => told(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "punk_ledger_unavailable",
+                "the run could not be recorded, so it is not answered".into(),
+                "look for the cause in the log of the server: most often the disk is full",
+            ),
+            Self::NoSuchPath => told(
+                StatusCode::NOT_FOUND,
+                "punk_no_such_path",
+                "there is nothing at this path".into(),
+                "the README lists the paths",
+            ),
+            Self::NoSuchMethod => told(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "punk_no_such_method",
+                "this path does not take this method".into(),
+                "the `allow` header lists those it takes",
+            ),
+        }
+    }
+}
+
+fn openai_type(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::UNAUTHORIZED => "authentication_error",
+        StatusCode::FORBIDDEN => "permission_error",
+        StatusCode::SERVICE_UNAVAILABLE => "server_error",
+        _ => "invalid_request_error",
+    }
+}
+
+pub(crate) async fn no_such_path() -> Response {
+    ApiError::NoSuchPath.respond(Wire::Rest)
+}
+
+pub(crate) async fn no_such_method() -> Response {
+    ApiError::NoSuchMethod.respond(Wire::Rest)
+}

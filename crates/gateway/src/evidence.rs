@@ -1,0 +1,38 @@
+//! `GET /api/v1/runs/{id}/evidence-packet`: the proof of a run, for whoever wants to check it elsewhere.
+
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use http::HeaderMap;
+use http::header::CONTENT_TYPE;
+use ledger::Checkpoint;
+use ledger::packet::{BuildError, Exporter, Packet};
+use schema::RunId;
+
+use crate::app::{App, Shared};
+use crate::error::{ApiError, Wire};
+
+pub(crate) async fn show(State(app): State<App>, headers: HeaderMap, Path(id): Path<String>) -> Response {
+    match app.identify(&headers).and_then(|caller| packet(&app, caller.tenant, &id)) {
+        Ok(bytes) => ([(CONTENT_TYPE, "application/json")], bytes).into_response(),
+        Err(error) => error.respond(Wire::Rest),
+    }
+}
+
+fn packet(app: &Shared, tenant: schema::TenantId, id: &str) -> Result<Vec<u8>, ApiError> {
+    let run: RunId = id.parse().map_err(|_| ApiError::NoSuchRun)?;
+    let proof = app.journal.prove(tenant, run).ok_or(ApiError::NoSuchRun)?;
+    if proof.record.leaves.is_empty() {
+        return Err(ApiError::NotFinished { run });
+    }
+    let checkpoint = Checkpoint { origin: app.log_key.name().clone(), size: proof.size, root: proof.root };
+    let exporter = Exporter { key: &app.log_key, signer: &app.log_signer };
+    let built = checkpoint
+        .sign(&app.log_key, &app.log_signer)
+        .map_err(BuildError::from)
+        .and_then(|note| Packet::build(proof.record, &note, &exporter))
+        .and_then(|packet| Ok(packet.to_bytes()?));
+    built.map_err(|error| {
+        tracing::error!(error = &error as &dyn std::error::Error, %run, "a packet could not be made");
+        ApiError::Ledger
+    })
+}
