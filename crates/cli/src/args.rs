@@ -1,0 +1,177 @@
+//! What can be typed.
+
+use crate::answer::Answer;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use clap::error::ErrorKind;
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+use config::Flag;
+use crypto::keyring::{KeyId, Purpose};
+use schema::TenantId;
+use serde_json::json;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// An adaptive, governed runtime for AI agents.
+#[derive(Debug, Parser)]
+#[command(name = "punk", version, max_term_width = 100, disable_help_subcommand = true)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    pub(crate) common: Common,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the gateway: agents point their OpenAI client at it
+    Serve,
+    /// Check an evidence packet, or a whole ledger, offline
+    Verify(VerifyArgs),
+    /// The keys that sign the ledger and seal secrets
+    #[command(subcommand)]
+    Keys(KeysCommand),
+    /// What is configured, and where each setting comes from
+    Config(ConfigArgs),
+    /// Whether this machine is ready to run Punk, and what to do if not
+    Doctor,
+    /// Which Punk this is
+    Version,
+    /// A completion script for a shell, on standard output
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+/// What to verify, and whose word to take.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct VerifyArgs {
+    /// The evidence packet
+    #[arg(
+        value_name = "PACKET",
+        required_unless_present = "ledger",
+        conflicts_with = "ledger",
+        requires = "trust"
+    )]
+    pub(crate) packet: Option<PathBuf>,
+    /// Whose signatures count: a C2SP tlog-policy file, as `punk keys trust` prints it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trust: Option<PathBuf>,
+    /// Check every event and leaf of this ledger file instead of one packet
+    #[arg(long, value_name = "FILE", conflicts_with = "trust")]
+    pub(crate) ledger: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeysCommand {
+    /// Every key of the ring
+    List,
+    /// Make the first keys; without a purpose, all that are missing
+    Generate {
+        /// What the key is for
+        purpose: Option<PurposeArg>,
+    },
+    /// Make a new key and retire the one before, which stays to verify and open what it made
+    Rotate {
+        /// What the key is for
+        purpose: PurposeArg,
+    },
+    /// The trust file for `punk verify`: the public keys of a tenant's log
+    Trust {
+        /// The tenant [default: the default tenant]
+        #[arg(long, value_name = "TENANT")]
+        tenant: Option<TenantId>,
+    },
+    /// One key, without its secret
+    Show {
+        /// The id, as `punk keys list` shows it
+        id: KeyId,
+    },
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ConfigArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<ConfigCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ConfigCommand {
+    /// Only say whether the configuration is right; exit code 2 when it is not
+    Check,
+}
+
+/// A purpose of keys, by its name.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum PurposeArg {
+    /// Signs the checkpoints of transparency logs
+    Log,
+    /// Seals secrets at rest
+    Seal,
+}
+
+impl From<PurposeArg> for Purpose {
+    fn from(purpose: PurposeArg) -> Self {
+        match purpose {
+            PurposeArg::Log => Self::Log,
+            PurposeArg::Seal => Self::Seal,
+        }
+    }
+}
+
+/// What every command understands.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct Common {
+    /// Answer in JSON, errors included
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// The configuration file [default: punk.toml]
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Settings")]
+    pub(crate) config: Option<OsString>,
+    /// server.host
+    #[arg(long, global = true, value_name = "ADDRESS", help_heading = "Settings")]
+    host: Option<String>,
+    /// server.port
+    #[arg(long, global = true, value_name = "PORT", help_heading = "Settings")]
+    port: Option<String>,
+    /// store.data_dir
+    #[arg(long, global = true, value_name = "FOLDER", help_heading = "Settings")]
+    data_dir: Option<String>,
+    /// Any other setting, by its key; can be repeated
+    #[arg(long, global = true, value_name = "KEY=VALUE", help_heading = "Settings", value_parser = assignment)]
+    set: Vec<(String, String)>,
+}
+
+impl Common {
+    /// The settings that the command line makes.
+    pub(crate) fn flags(&self) -> Vec<Flag> {
+        let named = [
+            ("--host", "server.host", &self.host),
+            ("--port", "server.port", &self.port),
+            ("--data-dir", "store.data_dir", &self.data_dir),
+        ];
+        let named = named.into_iter().filter_map(|(name, path, value)| Some((name, path, value.as_ref()?)));
+        let set = self.set.iter().map(|(path, value)| ("--set", path.as_str(), value));
+        named
+            .chain(set)
+            .map(|(name, path, value)| Flag { name: name.into(), path: path.into(), value: value.clone() })
+            .collect()
+    }
+}
+
+fn assignment(text: &str) -> Result<(String, String), &'static str> {
+    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE, such as server.port=5000")?;
+    Ok((key.to_owned(), value.to_owned()))
+}
+
+/// Help and version are answers; everything else that clap stops at is a mistake on the command line.
+pub(crate) fn answer(error: &clap::Error) -> Result<Answer, Failure> {
+    let text = error.render().to_string();
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        return Ok(Answer::success(text.clone(), json!({ "text": text })));
+    }
+    let text = text.strip_prefix("error: ").unwrap_or(&text).trim_end();
+    Err(Failure::new(Exit::Usage, "punk_usage", text).hint("`punk --help` lists what can be typed"))
+}

@@ -1,0 +1,72 @@
+//! The command line: `punk`.
+//!
+//! [`main`] parses the arguments, runs one command and prints its `Answer`, for people or, with
+//! `--json`, for machines. `args.rs` is what can be typed, and there is a file per command: it reads
+//! what it needs, returns an answer or a `Failure`, and prints nothing itself.
+//!
+//! - What a command found goes to standard output, what went wrong to standard error.
+//! - The exit code says how it ended; `exit.rs` lists them all.
+//! - A refused command has written nothing.
+//!
+//! To add a command: a variant of `args::Command`, a file here, an arm in `run`, a test in
+//! `tests/`; then `UPDATE_EXPECT=1 cargo test -p cli --test reference`.
+
+mod answer;
+mod args;
+mod clock;
+mod completions;
+mod config_command;
+mod doctor;
+mod exit;
+mod failure;
+mod keys;
+mod observe;
+mod overview;
+pub mod reference;
+mod serve;
+mod settings;
+mod verify;
+mod version;
+
+use answer::Answer;
+use args::{Args, Command};
+use clap::Parser as _;
+pub use exit::Exit;
+use failure::Failure;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+/// Runs the program on the arguments of the process.
+pub fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    // Looked for by hand, because a command line that does not parse still deserves its answer in JSON.
+    let json = arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json");
+    let outcome = match Args::try_parse_from(&arguments) {
+        Ok(args) => run(&args),
+        Err(error) => args::answer(&error),
+    };
+    let exit = match &outcome {
+        Ok(answer) => {
+            answer.print(json);
+            answer.exit
+        }
+        Err(failure) => {
+            failure.print(json);
+            failure.exit
+        }
+    };
+    exit.into()
+}
+
+fn run(args: &Args) -> Result<Answer, Failure> {
+    match &args.command {
+        None => Ok(overview::run()),
+        Some(Command::Serve) => serve::run(&args.common),
+        Some(Command::Verify(command)) => verify::run(command),
+        Some(Command::Keys(command)) => keys::run(&args.common, command),
+        Some(Command::Config(command)) => config_command::run(&args.common, command),
+        Some(Command::Doctor) => Ok(doctor::run(&args.common)),
+        Some(Command::Version) => Ok(version::run()),
+        Some(Command::Completions { shell }) => Ok(completions::run(*shell)),
+    }
+}

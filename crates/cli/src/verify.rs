@@ -1,0 +1,131 @@
+//! `punk verify`: whether a packet, or a whole ledger, is what was recorded. Offline; writes nothing.
+
+use crate::answer::{Answer, columns};
+use crate::args::VerifyArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use ledger::packet::{Broken, Replay, ReplayError, Report};
+use ledger::trust::Trust;
+use serde_json::{Value, json};
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+/// A packet is one run; whatever is longer was named by mistake.
+const LONGEST_PACKET: u64 = 64 << 20;
+const LONGEST_TRUST: u64 = 1 << 20;
+
+pub(crate) fn run(args: &VerifyArgs) -> Result<Answer, Failure> {
+    match (&args.packet, &args.trust, &args.ledger) {
+        (Some(packet), Some(trust), _) => verify_packet(packet, trust),
+        (_, _, Some(ledger)) => check_ledger(ledger),
+        // clap asks for one or the other.
+        _ => Err(Failure::new(Exit::Usage, "punk_usage", "name a packet and a trust file, or a ledger")),
+    }
+}
+
+fn verify_packet(packet: &Path, trust: &Path) -> Result<Answer, Failure> {
+    let trust_text = String::from_utf8(read(trust, LONGEST_TRUST)?)
+        .map_err(|_| bad_trust(trust, "it is not UTF-8 text"))?;
+    let trust = Trust::parse(&trust_text).map_err(|error| bad_trust(trust, &error.to_string()))?;
+    let bytes = read(packet, LONGEST_PACKET)?;
+    Ok(match ledger::packet::verify(&bytes, &trust, &Engines) {
+        Ok(report) => valid(&report),
+        Err(broken) => refused(&broken),
+    })
+}
+
+fn bad_trust(path: &Path, why: &str) -> Failure {
+    Failure::new(Exit::Usage, "punk_trust_invalid", format!("{}: {why}", path.display())).hint(
+        "`punk keys trust` prints a trust file; docs/reference/evidence-packet.md, section 7, has the rules",
+    )
+}
+
+fn read(path: &Path, longest: u64) -> Result<Vec<u8>, Failure> {
+    let failure = |why: String| {
+        Failure::new(Exit::Environment, "punk_unreadable", format!("{}: {why}", path.display()))
+    };
+    let file = File::open(path).map_err(|error| failure(error.to_string()))?;
+    let mut bytes = Vec::new();
+    // One byte more than allowed, to tell a file that just fits from one that does not.
+    file.take(longest + 1).read_to_end(&mut bytes).map_err(|error| failure(error.to_string()))?;
+    if bytes.len() as u64 > longest {
+        return Err(failure(format!("it is longer than {} MiB", longest >> 20)));
+    }
+    Ok(bytes)
+}
+
+fn valid(report: &Report) -> Answer {
+    let Report { run, events, checkpoint, witnesses, withheld, not_checked } = report;
+    let list = |items: &[String]| if items.is_empty() { "none".to_owned() } else { items.join("; ") };
+    let rows = [
+        ("run", run.to_string()),
+        ("events", format!("{events}, every one as it was recorded")),
+        ("log", format!("{}, {} leaves", checkpoint.origin, checkpoint.size)),
+        ("root", checkpoint.root.to_string()),
+        ("witnesses", list(witnesses)),
+        ("withheld", list(withheld)),
+        ("not checked", list(not_checked)),
+    ];
+    let rows = rows.map(|(name, value)| [format!("  {name}"), value]);
+    let json = json!({
+        "valid": true, "run": run, "events": events, "witnesses": witnesses, "withheld": withheld, "notChecked": not_checked,
+        "checkpoint": { "origin": checkpoint.origin.as_str(), "size": checkpoint.size, "root": checkpoint.root },
+    });
+    Answer::success(format!("valid\n{}", columns(&rows)), json)
+}
+
+fn refused(broken: &Broken) -> Answer {
+    let Broken { reason, detail } = broken;
+    Answer {
+        text: format!("broken ({reason}): {detail}\n"),
+        json: json!({ "valid": false, "reason": reason.code(), "detail": detail }),
+        exit: Exit::No,
+    }
+}
+
+fn check_ledger(path: &Path) -> Result<Answer, Failure> {
+    match store::check(path) {
+        Ok(checked) => {
+            let mut rows =
+                vec![["  events".to_owned(), format!("{}, every one as it was recorded", checked.events)]];
+            for (tenant, size, root) in &checked.logs {
+                rows.push([format!("  log {tenant}"), format!("{size} leaves, root {root}")]);
+            }
+            if checked.torn_bytes > 0 {
+                rows.push([
+                    "  unfinished".to_owned(),
+                    format!("{} bytes of an append at the end", checked.torn_bytes),
+                ]);
+            }
+            let log = |(tenant, size, root): &_| json!({ "tenant": tenant, "size": size, "root": root });
+            let logs: Vec<Value> = checked.logs.iter().map(log).collect();
+            let json = json!({ "valid": true, "events": checked.events, "logs": logs, "unfinishedBytes": checked.torn_bytes });
+            Ok(Answer::success(format!("valid\n{}", columns(&rows)), json))
+        }
+        Err(error @ store::OpenError::Damaged { .. }) => Ok(Answer {
+            text: format!("broken: {error}\n"),
+            json: json!({ "valid": false, "detail": error.to_string() }),
+            exit: Exit::No,
+        }),
+        Err(error) => Err(Failure::of(Exit::Environment, "punk_unreadable", &error)),
+    }
+}
+
+/// The policy engines that this program has.
+struct Engines;
+
+impl Replay for Engines {
+    fn verdict(
+        &self,
+        engine: &str,
+        policies: &[&str],
+        facts: &Value,
+        action: &Value,
+    ) -> Result<Value, ReplayError> {
+        governance::replay(engine, policies, facts, action).map_err(|error| match error {
+            governance::ReplayError::UnknownEngine(engine) => ReplayError::UnknownEngine(engine),
+            governance::ReplayError::Unreadable(_) => ReplayError::Unreadable(error.to_string()),
+        })
+    }
+}

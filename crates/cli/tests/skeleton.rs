@@ -1,0 +1,267 @@
+//! The whole way, with the real binary: a chat over HTTP, a decision, an answer, a commit, a packet, a proof.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+mod world;
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+use world::World;
+
+/// A running gateway; it is killed, not asked, when the test is over.
+struct Gateway {
+    process: Child,
+    address: String,
+}
+
+impl Gateway {
+    fn start(world: &World, environment: &[(&str, &str)]) -> Self {
+        let mut process = Command::new(assert_cmd::cargo::cargo_bin!("punk"))
+            .args(["serve", "--set", "server.port=0"])
+            .current_dir(world.path(""))
+            .env_clear()
+            .envs(environment.iter().copied())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().rsplit('/').next().unwrap().to_owned();
+        assert!(address.starts_with("127.0.0.1:"), "it listens on loopback: {line}");
+        Self { process, address }
+    }
+
+    /// One request over a connection of its own: status, headers, body.
+    fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let mut head = format!("{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n", self.address);
+        for (name, value) in headers {
+            head += &format!("{name}: {value}\r\n");
+        }
+        write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len()).unwrap();
+        let mut bytes = Vec::new();
+        stream.read_to_end(&mut bytes).unwrap();
+        let split = bytes.windows(4).position(|window| window == b"\r\n\r\n").expect("a head and a body");
+        let head = String::from_utf8(bytes[..split].to_vec()).unwrap();
+        Reply {
+            status: head.split(' ').nth(1).unwrap().parse().unwrap(),
+            head,
+            body: bytes[split + 4..].to_vec(),
+        }
+    }
+
+    fn chat(&self, content: &str) -> Reply {
+        let body = json!({ "model": "gpt-4o", "messages": [{ "role": "user", "content": content }] });
+        self.request("POST", "/v1/chat/completions", &[("x-punk-subject", "user-7")], &body.to_string())
+    }
+
+    fn packet(&self, run: &str) -> Reply {
+        self.request("GET", &format!("/api/v1/runs/{run}/evidence-packet"), &[], "")
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+struct Reply {
+    status: u16,
+    head: String,
+    body: Vec<u8>,
+}
+
+impl Reply {
+    fn header(&self, name: &str) -> &str {
+        let line = self.head.lines().find(|line| line.starts_with(&format!("{name}: ")));
+        line.unwrap_or_else(|| panic!("no {name} in {}", self.head)).split_once(": ").unwrap().1
+    }
+    fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap()
+    }
+}
+
+/// What the second verifier, in another language, says.
+fn second_verifier(packet: &Path, trust: &Path) -> String {
+    let script =
+        Path::new(&std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../../tests/verifier/verify.mjs");
+    let output = Command::new("node").arg(script).args([packet, trust]).output();
+    String::from_utf8(output.expect("node runs; `cargo xtask test` installs it").stdout).unwrap()
+}
+
+#[test]
+fn a_chat_is_governed_answered_recorded_and_provable_to_a_stranger() {
+    let world = World::new();
+    let gateway = Gateway::start(&world, &[]);
+    let reply = gateway.chat("Where is my parcel? 📦");
+    assert_eq!((reply.status, reply.header("x-punk-route")), (200, "live"));
+    assert_eq!(reply.json()["choices"][0]["message"]["content"], "You said: Where is my parcel? 📦");
+    let run = reply.header("x-punk-run-id").to_owned();
+
+    let packet = gateway.packet(&run);
+    assert_eq!(packet.status, 200);
+    std::fs::write(world.path("packet.json"), &packet.body).unwrap();
+    std::fs::write(world.path("keys.txt"), world.punk(&["keys", "trust"]).stdout).unwrap();
+    drop(gateway);
+
+    let verified = world.punk_writes_nothing(&["verify", "packet.json", "--trust", "keys.txt"]);
+    assert_eq!(verified.code, 0, "{}{}", verified.stdout, verified.stderr);
+    assert!(verified.stdout.starts_with("valid\n") && verified.stdout.contains(&run), "{}", verified.stdout);
+    assert_eq!(second_verifier(&world.path("packet.json"), &world.path("keys.txt")), "valid\n");
+
+    let text = String::from_utf8(packet.body).unwrap();
+    for (what, tampered, reason) in [
+        ("the question", text.replace("parcel", "barrel"), "event-hash"),
+        ("the verdict", text.replace("\"effect\":\"allow\"", "\"effect\":\"denied\""), "event-hash"),
+        (
+            "the row",
+            text.replace("\"status\":\"completed\",\"subject\"", "\"status\":\"failed\",\"subject\""),
+            "run-row",
+        ),
+        ("the policy", text.replace("nothing else may be done", "anything else may be done"), "policy-bytes"),
+        ("the bytes", format!("{text}\n"), "not-canonical"),
+    ] {
+        assert_ne!(tampered, text, "{what} was not tampered with");
+        std::fs::write(world.path("tampered.json"), tampered).unwrap();
+        let refused = world.punk(&["verify", "tampered.json", "--trust", "keys.txt", "--json"]);
+        assert_eq!(refused.code, 1, "{what}: {}", refused.stdout);
+        let said: Value = serde_json::from_str(&refused.stdout).unwrap();
+        assert_eq!((&said["valid"], &said["reason"]), (&json!(false), &json!(reason)), "{what}");
+        let second = second_verifier(&world.path("tampered.json"), &world.path("keys.txt"));
+        assert!(second.starts_with(&format!("broken {reason}:")), "{what}: {second}");
+    }
+}
+
+#[test]
+fn what_was_answered_is_there_after_a_kill() {
+    let world = World::new();
+    let mut runs = Vec::new();
+    for round in 0..5 {
+        let gateway = Gateway::start(&world, &[]);
+        for i in 0..4 {
+            runs.push(
+                gateway.chat(&format!("round {round}, question {i}")).header("x-punk-run-id").to_owned(),
+            );
+        }
+        drop(gateway); // kill -9
+    }
+    // A crash in the middle of a write leaves half a line, of which nobody was told.
+    let path = world.path("data/ledger.jsonl");
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes.extend_from_slice(b"{\"tenant\":\"ten_0000");
+    std::fs::write(&path, bytes).unwrap();
+    let gateway = Gateway::start(&world, &[]);
+    for run in &runs {
+        assert_eq!(gateway.packet(run).status, 200, "{run}");
+    }
+    let checked = world.punk(&["verify", "--ledger", "data/ledger.jsonl", "--json"]);
+    let said: Value = serde_json::from_str(&checked.stdout).unwrap();
+    assert_eq!((&said["valid"], &said["logs"][0]["size"]), (&json!(true), &json!(runs.len())));
+}
+
+#[test]
+fn a_refused_request_names_the_field_and_creates_nothing() {
+    let world = World::new();
+    let gateway = Gateway::start(&world, &[]);
+    let before = std::fs::read(world.path("data/ledger.jsonl")).unwrap();
+    let message = json!([{ "role": "user", "content": "hi" }]);
+    for (body, param) in [
+        (json!({ "messages": message }), "model"),
+        (json!({ "model": "", "messages": message }), "model"),
+        (json!({ "model": "m" }), "messages"),
+        (json!({ "model": "m", "messages": [] }), "messages"),
+        (json!({ "model": "m", "messages": message, "stream": "yes" }), "stream"),
+        (json!({ "model": "m", "messages": message, "n": 2 }), "n"),
+        (json!({ "model": "m", "messages": [{ "role": "boss", "content": "hi" }] }), "messages[0].role"),
+        (json!({ "model": "m", "messages": [{ "role": "user", "content": 7 }] }), "messages[0].content"),
+        (
+            json!({ "model": "m", "messages": [{ "role": "user", "content": [{ "type": "image_url" }] }] }),
+            "messages[0].content[0]",
+        ),
+        (json!([]), ""),
+    ] {
+        let reply = gateway.request("POST", "/v1/chat/completions", &[], &body.to_string());
+        let error = &reply.json()["error"];
+        assert_eq!((reply.status, error["param"].as_str()), (400, Some(param)), "{body}");
+        assert!(
+            error["message"].is_string()
+                && error["hint"].is_string()
+                && error["type"] == "invalid_request_error"
+        );
+    }
+    for (body, status) in [("{", 400), ("", 400), ("\u{1f4a9}", 400), (" ".repeat(3 << 20).as_str(), 413)] {
+        assert_eq!(gateway.request("POST", "/v1/chat/completions", &[], body).status, status);
+    }
+    let long = "x".repeat(121);
+    let headers = [("x-punk-agent", long.as_str())];
+    assert_eq!(gateway.request("POST", "/v1/chat/completions", &headers, "{}").status, 400);
+    assert_eq!(gateway.request("GET", "/v1/chat/completions", &[], "").status, 405);
+    assert_eq!(gateway.request("GET", "/nothing/here", &[], "").json()["error"]["code"], "punk_no_such_path");
+    for unknown in ["run_00000000000000000000000000", "nonsense", "ten_00000000000000000000000000"] {
+        assert_eq!(gateway.packet(unknown).status, 404, "{unknown}");
+    }
+    assert_eq!(std::fs::read(world.path("data/ledger.jsonl")).unwrap(), before, "something was recorded");
+}
+
+#[test]
+fn with_an_api_key_nobody_gets_in_without_it_and_it_is_written_nowhere() {
+    let world = World::new();
+    let key = "correct-horse-battery-staple";
+    let gateway = Gateway::start(&world, &[("PUNK_API_KEY", key)]);
+    let body = json!({ "model": "m", "messages": [{ "role": "user", "content": format!("my key is {key} and sk-proj-abcdefgh1234") }] });
+    let ask = |headers: &[(&str, &str)]| {
+        gateway.request("POST", "/v1/chat/completions", headers, &body.to_string())
+    };
+    for wrong in ["Bearer wrong", "Bearer ", "Basic x", "Bearer correct-horse-battery-staplE"] {
+        assert_eq!(ask(&[("authorization", wrong)]).status, 401, "{wrong}");
+    }
+    assert_eq!(ask(&[]).json()["error"]["type"], "authentication_error");
+    let bearer = format!("Bearer {key}");
+    let reply = ask(&[("authorization", bearer.as_str())]);
+    assert_eq!(reply.status, 200);
+    assert_eq!(gateway.packet(reply.header("x-punk-run-id")).status, 401);
+    let recorded = std::fs::read_to_string(world.path("data/ledger.jsonl")).unwrap();
+    assert!(!recorded.contains(key) && !recorded.contains("abcdefgh1234"), "a credential was recorded");
+}
+
+#[test]
+fn it_does_not_open_itself_to_others_without_a_key() {
+    let refused = World::new().punk(&["serve", "--host", "0.0.0.0"]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("PUNK_API_KEY"), "{}", refused.stderr);
+}
+
+#[test]
+fn verify_says_what_it_could_not_read() {
+    let world = World::new()
+        .file("bad.txt", "log nonsense\n")
+        .file("packet.json", "{}")
+        .file("keys.txt", "quorum none\n");
+    let ended = world.punk_writes_nothing(&["verify", "packet.json", "--trust", "bad.txt"]);
+    assert_eq!(ended.code, 2);
+    assert!(ended.stderr.contains("bad.txt: line 1:"), "{}", ended.stderr);
+    assert_eq!(world.punk_writes_nothing(&["verify", "nowhere.json", "--trust", "keys.txt"]).code, 3);
+    assert_eq!(world.punk_writes_nothing(&["verify", "packet.json"]).code, 2, "a trust file is not optional");
+    assert_eq!(world.punk_writes_nothing(&["verify", "--ledger", "nowhere.jsonl"]).code, 3);
+    let broken = world.punk_writes_nothing(&["verify", "packet.json", "--trust", "keys.txt"]);
+    assert_eq!(
+        (broken.code, broken.stdout.as_str()),
+        (1, "broken (unknown-format): there is no member `format`\n")
+    );
+    let damaged =
+        world.file("ledger.jsonl", "{}\n").punk_writes_nothing(&["verify", "--ledger", "ledger.jsonl"]);
+    assert_eq!(damaged.code, 1);
+    assert!(damaged.stdout.contains("line 1 is damaged"), "{}", damaged.stdout);
+}
