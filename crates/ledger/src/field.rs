@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use schema::Digest;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::canonical::{self, CanonicalError};
@@ -149,11 +149,6 @@ impl fmt::Display for Salt {
         f.write_str(std::str::from_utf8(&self.to_hex()).map_err(|_| fmt::Error)?)
     }
 }
-impl fmt::Debug for Salt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
 impl FromStr for Salt {
     type Err = &'static str;
 
@@ -165,14 +160,4 @@ impl FromStr for Salt {
         Ok(Self(*bytes))
     }
 }
-impl Serialize for Salt {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-impl<'de> Deserialize<'de> for Salt {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
-    }
-}
+schema::serde_as_text!(Salt);

@@ -9,8 +9,6 @@ use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
 /// Crockford's base32 in lower case: no `i`, `l`, `o`, `u`.
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const TEXT_LEN: usize = 26;
@@ -154,12 +152,6 @@ impl<K: Prefix> FromStr for Id<K> {
     }
 }
 
-impl<K: Prefix> fmt::Debug for Id<K> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
 // Written out because a derive would demand the same of `K`, which is never a value.
 impl<K> Clone for Id<K> {
     fn clone(&self) -> Self {
@@ -189,17 +181,7 @@ impl<K> Hash for Id<K> {
     }
 }
 
-impl<K: Prefix> Serialize for Id<K> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-impl<'de, K: Prefix> Deserialize<'de> for Id<K> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
-        text.parse().map_err(serde::de::Error::custom)
-    }
-}
+crate::serde_as_text!(Id<K>, K: Prefix);
 
 #[cfg(test)]
 mod tests {

@@ -25,6 +25,7 @@ mod money;
 mod run;
 mod side_effect;
 mod tenant;
+mod text;
 mod time;
 mod verdict;
 
