@@ -15,7 +15,7 @@ mod common;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use common::{Engines, World, run_id};
+use common::{World, run_id};
 use ledger::audit::Audit;
 use ledger::{Chain, Event, Leaf, Log, Salt, sha256};
 use schema::{RunId, Timestamp};
@@ -73,7 +73,8 @@ fn main() {
     let (bytes, trust) = (packet.to_bytes().unwrap(), world.trust());
     println!("a packet of {} bytes in a log of {} leaves", bytes.len(), world.log.size());
     bar("its proof", packet.leaves[0].proof.len() as f64 / 1024.0, "KiB", 8.0);
-    let verify = micros(2_000, || ledger::packet::verify(black_box(&bytes), &trust, &Engines).unwrap());
+    let verify =
+        micros(2_000, || ledger::packet::verify(black_box(&bytes), &trust, governance::replay).unwrap());
     bar("verify it", verify / 1000.0, "ms", 5.0);
 
     let (events, leaves) = a_million_events();

@@ -22,7 +22,7 @@ use std::path::Path;
 use std::process::Command;
 
 use base64::Engine as _;
-use common::{Dice, Engines, POLICY, Sample, World, chat_events, decided, run_id, samples};
+use common::{Dice, POLICY, Sample, World, chat_events, decided, run_id, samples};
 use expect_test::expect_file;
 use ledger::canonical;
 use ledger::packet::{Packet, Reason, verify};
@@ -59,7 +59,7 @@ fn ten_thousand_mutations_are_all_caught_by_both_verifiers() {
         if originals.contains(&bytes) && trust == samples[pick].trust {
             continue; // the mutation changed nothing
         }
-        match verify(&bytes, &Trust::parse(&trust).unwrap(), &Engines) {
+        match verify(&bytes, &Trust::parse(&trust).unwrap(), governance::replay) {
             Ok(_) => panic!(
                 "{what} of “{}” was not caught:\n{}",
                 samples[pick].name,

@@ -9,14 +9,14 @@
 
 mod common;
 
-use common::{Engines, World, run_id, samples};
+use common::{World, run_id, samples};
 use ledger::packet::{Reason, verify};
 use ledger::trust::Trust;
 use ledger::{Chain, verify_consistency};
 use serde_json::Value;
 
 fn check(bytes: &[u8], trust: &str) -> Result<ledger::packet::Report, Reason> {
-    verify(bytes, &Trust::parse(trust).unwrap(), &Engines).map_err(|broken| broken.reason)
+    verify(bytes, &Trust::parse(trust).unwrap(), governance::replay).map_err(|broken| broken.reason)
 }
 
 #[test]

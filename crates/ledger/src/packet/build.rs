@@ -45,15 +45,12 @@ pub enum BuildError {
     /// The run has no leaf in the log yet: it is not finished.
     #[error("run {0} is not finished, so the log does not hold it yet")]
     NotInLog(RunId),
-    /// The events are not a finished run's.
-    #[error("run {0} has no beginning or no end among its events")]
-    Incomplete(RunId),
-    /// The side effects contradict each other.
-    #[error("the side effects of run {run} contradict each other: {detail}")]
-    SideEffects {
+    /// The events are not those of a finished run, or contradict each other.
+    #[error("the events of run {run} make no packet: {detail}")]
+    Events {
         /// The run.
         run: RunId,
-        /// How.
+        /// Why not.
         detail: String,
     },
     /// The checkpoint is not one of this log.
@@ -101,7 +98,7 @@ impl Packet {
             artifacts: artifacts.keys().copied().collect(),
         }
         .text();
-        let rows = derive(tenant, run, &events)?;
+        let rows = rows::derive(tenant, run, &events).map_err(|detail| BuildError::Events { run, detail })?;
         let signature = SignatureLine::sign(&statement, exporter.key, exporter.signer);
         Ok(Self {
             artifacts,
@@ -119,34 +116,4 @@ impl Packet {
             events,
         })
     }
-
-    /// Takes the value of one field out, with its rows; everything else still verifies.
-    ///
-    /// # Errors
-    /// As [`Packet::build`].
-    pub fn withhold(&mut self, run: RunId, event: usize, name: &str) -> Result<(), BuildError> {
-        if let Some(field) = self.events.get_mut(event).and_then(|event| event.payload.get_mut(name)) {
-            *field = field.withheld(name)?;
-        }
-        let rows = derive(self.tenant, run, &self.events)?;
-        (self.run, self.side_effects, self.audit) = (rows.run, rows.side_effects, rows.audit);
-        Ok(())
-    }
-}
-
-struct Rows {
-    run: serde_json::Value,
-    side_effects: Vec<serde_json::Value>,
-    audit: Vec<serde_json::Value>,
-}
-
-fn derive(tenant: TenantId, run: RunId, events: &[Event]) -> Result<Rows, BuildError> {
-    let started = events.first().filter(|event| event.r#type == "run.started");
-    let finished = events.iter().find(|event| event.r#type == "run.finished");
-    let (Some(started), Some(finished)) = (started, finished) else {
-        return Err(BuildError::Incomplete(run));
-    };
-    let side_effects =
-        rows::side_effects(events).map_err(|detail| BuildError::SideEffects { run, detail })?;
-    Ok(Rows { run: rows::run(tenant, run, started, finished), side_effects, audit: rows::audit(events) })
 }

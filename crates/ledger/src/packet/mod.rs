@@ -1,24 +1,24 @@
 //! The evidence packet: one file that proves what a run did.
 //!
-//! [`Packet::build`] makes one from a run's events and its places in the log; [`verify`] checks the bytes of one
-//! against a trust file and names the first breach. The format is `docs/reference/evidence-packet.md`.
+//! [`Packet::build`] makes one from a run's events and its places in the log; [`Packet::withhold`] takes a value out;
+//! [`verify`] checks the bytes of one against a trust file and names the first breach. The format is `docs/reference/evidence-packet.md`.
 
 mod build;
 mod reason;
-mod replay;
 mod rows;
 mod verify;
+mod withhold;
 
 use std::collections::BTreeMap;
 
-use schema::{Digest, Seq, TenantId};
+use schema::{Digest, RunId, Seq, TenantId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use build::{BuildError, Exporter, RunRecord};
 pub use reason::{Broken, Reason};
-pub use replay::{NoEngines, Replay, ReplayError};
-pub use verify::{Report, verify};
+pub use verify::{Report, verify, verify_chain};
+pub use withhold::WithholdError;
 
 use crate::canonical::{self, CanonicalError};
 use crate::chain::Event;
@@ -65,6 +65,12 @@ pub struct PacketLeaf {
 }
 
 impl Packet {
+    /// The run it is about.
+    fn run_id(&self) -> Result<RunId, String> {
+        let id = self.run.get("id").ok_or("run: there is no member `id`")?;
+        RunId::deserialize(id).map_err(|error| format!("run.id: {error}"))
+    }
+
     /// The bytes of the file.
     ///
     /// # Errors

@@ -21,6 +21,28 @@ const FROM_FINISHED: &[&str] = &[
     "latencyMs",
 ];
 
+/// All rows of a packet.
+pub(super) struct Rows {
+    pub(super) run: Value,
+    pub(super) side_effects: Vec<Value>,
+    pub(super) audit: Vec<Value>,
+}
+
+/// The rows that these events give.
+///
+/// # Errors
+/// The run has no beginning or no end, or its side effects contradict each other.
+pub(super) fn derive(tenant: TenantId, run_id: RunId, events: &[Event]) -> Result<Rows, String> {
+    let started =
+        events.first().filter(|event| event.r#type == "run.started").ok_or("they have no beginning")?;
+    let finished = events.iter().find(|event| event.r#type == "run.finished").ok_or("they have no end")?;
+    Ok(Rows {
+        run: run(tenant, run_id, started, finished),
+        side_effects: side_effects(events)?,
+        audit: audit(events),
+    })
+}
+
 /// What a row shows of a field: its value, its marker if it is withheld, `null` if there is none.
 fn field(event: &Event, name: &str) -> Value {
     event.payload.get(name).map_or(Value::Null, |field| field.shown())

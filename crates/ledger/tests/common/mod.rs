@@ -12,27 +12,11 @@
 
 use ed25519_dalek::SigningKey;
 use ledger::note::{KeyKind, Note, SignatureLine, VerifierKey};
-use ledger::packet::{Broken, Exporter, Packet, Replay, ReplayError, Report, RunRecord, verify};
+use ledger::packet::{Broken, Exporter, Packet, Report, RunRecord, verify};
 use ledger::trust::Trust;
 use ledger::{Chain, Checkpoint, Event, Leaf, Log, LoggedLeaf, Salt, origin, sha256};
 use schema::{Digest, RunId, TenantId, Timestamp};
 use serde_json::{Value, json};
-
-/// The policy engines that a verifier has; the shells hand in the same.
-pub struct Engines;
-
-impl Replay for Engines {
-    fn verdict(
-        &self,
-        engine: &str,
-        policies: &[&str],
-        facts: &Value,
-        action: &Value,
-    ) -> Result<Value, ReplayError> {
-        governance::replay(engine, policies, facts, action)
-            .map_err(|error| ReplayError::Unreadable(error.to_string()))
-    }
-}
 
 pub const POLICY: &str = r#"{"name":"test","version":"1","rules":[{"effect":"allow","actions":["model:chat"]},{"effect":"allow","actions":["write:*"],"requiresApproval":true}],"defaultEffect":"deny"}"#;
 
@@ -192,7 +176,7 @@ impl World {
     }
 
     pub fn verify(&self, packet: &Packet) -> Result<Report, Broken> {
-        verify(&packet.to_bytes().unwrap(), &self.trust(), &Engines)
+        verify(&packet.to_bytes().unwrap(), &self.trust(), governance::replay)
     }
 }
 
@@ -269,11 +253,11 @@ pub fn samples() -> Vec<Sample> {
     let packet = world.packet(run_id(2), events, 0);
     add("one of a thousand leaves", packet.clone(), &world);
     let mut hidden = packet;
-    hidden.withhold(run_id(2), 0, "subject").unwrap();
-    hidden.withhold(run_id(2), 0, "request").unwrap();
+    hidden.withhold(schema::Seq(1), "subject").unwrap();
+    hidden.withhold(schema::Seq(1), "request").unwrap();
     add("subject and request withheld", hidden.clone(), &world);
-    hidden.withhold(run_id(2), 1, "facts").unwrap();
-    hidden.withhold(run_id(2), 3, "costMicroUsd").unwrap();
+    hidden.withhold(schema::Seq(2), "facts").unwrap();
+    hidden.withhold(schema::Seq(4), "costMicroUsd").unwrap();
     add("facts and a cost withheld", hidden, &world);
 
     let mut world = World::new(2, 3);
