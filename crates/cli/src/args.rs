@@ -8,7 +8,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use config::Flag;
 use crypto::keyring::{KeyId, Purpose};
-use schema::TenantId;
+use schema::{Seq, TenantId};
 use serde_json::json;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -29,6 +29,8 @@ pub(crate) enum Command {
     Serve,
     /// Check an evidence packet, or a whole ledger, offline
     Verify(VerifyArgs),
+    /// Take values out of an evidence packet; the rest still verifies
+    Withhold(WithholdArgs),
     /// The keys that sign the ledger and seal secrets
     #[command(subcommand)]
     Keys(KeysCommand),
@@ -49,19 +51,36 @@ pub(crate) enum Command {
 #[derive(Debug, ClapArgs)]
 pub(crate) struct VerifyArgs {
     /// The evidence packet
-    #[arg(
-        value_name = "PACKET",
-        required_unless_present = "ledger",
-        conflicts_with = "ledger",
-        requires = "trust"
-    )]
+    #[arg(value_name = "PACKET", required_unless_present = "ledger", conflicts_with = "ledger")]
     pub(crate) packet: Option<PathBuf>,
     /// Whose signatures count: a C2SP tlog-policy file, as `punk keys trust` prints it
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", required_unless_present_any = ["ledger", "chain"])]
     pub(crate) trust: Option<PathBuf>,
+    /// Check only that the packet's events follow each other, not that anybody signed for them
+    #[arg(long, conflicts_with_all = ["trust", "ledger"])]
+    pub(crate) chain: bool,
     /// Check every event and leaf of this ledger file instead of one packet
     #[arg(long, value_name = "FILE", conflicts_with = "trust")]
     pub(crate) ledger: Option<PathBuf>,
+}
+
+/// What to take out of which packet.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct WithholdArgs {
+    /// The evidence packet; it is left as it is
+    pub(crate) packet: PathBuf,
+    /// The fields to withhold, as EVENT.FIELD, such as 1.subject
+    #[arg(required = true, value_name = "EVENT.FIELD", value_parser = place)]
+    pub(crate) fields: Vec<(Seq, String)>,
+    /// Where to write the new packet [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+fn place(text: &str) -> Result<(Seq, String), &'static str> {
+    const WANTED: &str = "write EVENT.FIELD, such as 1.subject";
+    let (event, field) = text.split_once('.').ok_or(WANTED)?;
+    Ok((Seq(event.parse().map_err(|_| WANTED)?), field.to_owned()))
 }
 
 #[derive(Debug, Subcommand)]

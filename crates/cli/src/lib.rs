@@ -27,6 +27,7 @@ mod serve;
 mod settings;
 mod verify;
 mod version;
+mod withhold;
 
 use answer::Answer;
 use args::{Args, Command};
@@ -63,6 +64,7 @@ fn run(args: &Args) -> Result<Answer, Failure> {
         None => Ok(overview::run()),
         Some(Command::Serve) => serve::run(&args.common),
         Some(Command::Verify(command)) => verify::run(command),
+        Some(Command::Withhold(command)) => withhold::run(command),
         Some(Command::Keys(command)) => keys::run(&args.common, command),
         Some(Command::Config(command)) => config_command::run(&args.common, command),
         Some(Command::Doctor) => Ok(doctor::run(&args.common)),

@@ -9,10 +9,11 @@ use crate::{observe, settings, version};
 use config::Settings;
 use crypto::KeyRing;
 use crypto::keyring::Purpose;
-use gateway::{Installation, ServeError, Server};
+use gateway::{Access, Door, Installation, ServeError};
 use serde_json::json;
 use std::io::Write as _;
 use std::net::SocketAddr;
+use std::path::Path;
 use telemetry::mask::Mask;
 use telemetry::metrics::{Build, Metrics};
 
@@ -35,6 +36,14 @@ pub(crate) fn run(common: &Common) -> Result<Answer, Failure> {
 async fn serve(settings: &Settings) -> Result<Answer, Failure> {
     let address = SocketAddr::new(settings.host(), settings.port());
     let build = Build { version: version::VERSION, commit: version::COMMIT, target: version::TARGET };
+    let access = if settings.api_key().is_some() { Access::ByKey } else { Access::Open };
+    // Refused before anything is written: a second server on the port must not even make keys.
+    let door = Door::bind(address, access).await.map_err(|error| not_served(&error))?;
+    let data = settings.data_dir();
+    private_folder(data).map_err(|error| {
+        Failure::of(Exit::Environment, "punk_data_unwritable", &error)
+            .hint(format!("make {} writable, or choose another with --data-dir", data.display()))
+    })?;
     let installation = Installation {
         keys: keys(settings)?,
         journal: settings.ledger_path(),
@@ -43,7 +52,7 @@ async fn serve(settings: &Settings) -> Result<Answer, Failure> {
         mask: Mask::new(settings.secrets()),
         metrics: Metrics::new(build, clock::now().as_millisecond() as f64 / 1000.0),
     };
-    let server = Server::bind(address, installation).await.map_err(|error| not_served(&error))?;
+    let server = door.open(installation).map_err(|error| not_served(&error))?;
     let recovered = server.recovered;
     tracing::info!(address = %server.address, runs = recovered.appends, "serving");
     if recovered.torn_bytes > 0 {
@@ -58,6 +67,15 @@ async fn serve(settings: &Settings) -> Result<Answer, Failure> {
     announce(server.address);
     server.run(stop_signal()).await.map_err(|error| not_served(&error))?;
     Ok(Answer::success("stopped\n", json!({ "stopped": true })))
+}
+
+/// Makes the data folder, for its owner only, unless it is there.
+fn private_folder(path: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
 }
 
 /// One line on standard output that people read and scripts wait for.

@@ -4,7 +4,7 @@ use crate::answer::{Answer, columns};
 use crate::args::VerifyArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use ledger::packet::{Broken, Replay, ReplayError, Report};
+use ledger::packet::{Broken, Report};
 use ledger::trust::Trust;
 use serde_json::{Value, json};
 use std::fs::File;
@@ -18,18 +18,36 @@ const LONGEST_TRUST: u64 = 1 << 20;
 pub(crate) fn run(args: &VerifyArgs) -> Result<Answer, Failure> {
     match (&args.packet, &args.trust, &args.ledger) {
         (Some(packet), Some(trust), _) => verify_packet(packet, trust),
+        (Some(packet), None, _) if args.chain => verify_chain(packet),
         (_, _, Some(ledger)) => check_ledger(ledger),
-        // clap asks for one or the other.
+        // clap asks for one of them.
         _ => Err(Failure::new(Exit::Usage, "punk_usage", "name a packet and a trust file, or a ledger")),
     }
+}
+
+fn verify_chain(packet: &Path) -> Result<Answer, Failure> {
+    Ok(match ledger::packet::verify_chain(&read_packet(packet)?) {
+        Ok((run, seq, head)) => {
+            let text = format!(
+                "a chain\n  run     {run}\n  events  {seq}, each following the one before\n  head    {head}\n"
+            );
+            Answer::success(text, json!({ "chain": true, "run": run, "events": seq, "head": head }))
+        }
+        Err(broken) => refused(&broken),
+    })
+}
+
+/// The bytes of a packet.
+pub(crate) fn read_packet(path: &Path) -> Result<Vec<u8>, Failure> {
+    read(path, LONGEST_PACKET)
 }
 
 fn verify_packet(packet: &Path, trust: &Path) -> Result<Answer, Failure> {
     let trust_text = String::from_utf8(read(trust, LONGEST_TRUST)?)
         .map_err(|_| bad_trust(trust, "it is not UTF-8 text"))?;
     let trust = Trust::parse(&trust_text).map_err(|error| bad_trust(trust, &error.to_string()))?;
-    let bytes = read(packet, LONGEST_PACKET)?;
-    Ok(match ledger::packet::verify(&bytes, &trust, &Engines) {
+    let bytes = read_packet(packet)?;
+    Ok(match ledger::packet::verify(&bytes, &trust, governance::replay) {
         Ok(report) => valid(&report),
         Err(broken) => refused(&broken),
     })
@@ -109,23 +127,5 @@ fn check_ledger(path: &Path) -> Result<Answer, Failure> {
             exit: Exit::No,
         }),
         Err(error) => Err(Failure::of(Exit::Environment, "punk_unreadable", &error)),
-    }
-}
-
-/// The policy engines that this program has.
-struct Engines;
-
-impl Replay for Engines {
-    fn verdict(
-        &self,
-        engine: &str,
-        policies: &[&str],
-        facts: &Value,
-        action: &Value,
-    ) -> Result<Value, ReplayError> {
-        governance::replay(engine, policies, facts, action).map_err(|error| match error {
-            governance::ReplayError::UnknownEngine(engine) => ReplayError::UnknownEngine(engine),
-            governance::ReplayError::Unreadable(_) => ReplayError::Unreadable(error.to_string()),
-        })
     }
 }

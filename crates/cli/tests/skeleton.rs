@@ -121,6 +121,23 @@ fn a_chat_is_governed_answered_recorded_and_provable_to_a_stranger() {
     assert!(verified.stdout.starts_with("valid\n") && verified.stdout.contains(&run), "{}", verified.stdout);
     assert_eq!(second_verifier(&world.path("packet.json"), &world.path("keys.txt")), "valid\n");
 
+    // Whoever holds it may show less of it.
+    let shown =
+        world.punk(&["withhold", "packet.json", "1.subject", "1.request", "4.answer", "--out", "shown.json"]);
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    let less = std::fs::read_to_string(world.path("shown.json")).unwrap();
+    assert!(!less.contains("parcel") && !less.contains("user-7"));
+    let verified = world.punk(&["verify", "shown.json", "--trust", "keys.txt", "--json"]).json();
+    assert_eq!(verified["withheld"], json!(["event 1: request", "event 1: subject", "event 4: answer"]));
+    assert_eq!(second_verifier(&world.path("shown.json"), &world.path("keys.txt")), "valid\n");
+
+    // A prefix is a chain, and not a packet.
+    let mut prefix: Value = serde_json::from_slice(&packet.body).unwrap();
+    prefix["events"].as_array_mut().unwrap().truncate(2);
+    std::fs::write(world.path("prefix.json"), prefix.to_string()).unwrap();
+    assert_eq!(world.punk(&["verify", "prefix.json", "--chain"]).code, 0);
+    assert_eq!(world.punk(&["verify", "prefix.json", "--trust", "keys.txt"]).code, 1);
+
     let text = String::from_utf8(packet.body).unwrap();
     for (what, tampered, reason) in [
         ("the question", text.replace("parcel", "barrel"), "event-hash"),
@@ -238,9 +255,47 @@ fn with_an_api_key_nobody_gets_in_without_it_and_it_is_written_nowhere() {
 
 #[test]
 fn it_does_not_open_itself_to_others_without_a_key() {
-    let refused = World::new().punk(&["serve", "--host", "0.0.0.0"]);
+    let refused = World::new().punk_writes_nothing(&["serve", "--host", "0.0.0.0"]);
     assert_eq!(refused.code, 2);
     assert!(refused.stderr.contains("PUNK_API_KEY"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_second_server_on_the_port_touches_nothing() {
+    let (first, second) = (World::new(), World::new());
+    let gateway = Gateway::start(&first, &[]);
+    let port = gateway.address.rsplit(':').next().unwrap();
+    let refused = second.punk_writes_nothing(&["serve", "--port", port]);
+    assert_eq!(refused.code, 3);
+    assert!(refused.stderr.contains("--port"), "{}", refused.stderr);
+    // Nor does one on another port get at the same ledger.
+    let refused = first.punk(&["serve", "--port", "0"]);
+    assert_eq!(refused.code, 3);
+    assert!(refused.stderr.contains("in use by another process"), "{}", refused.stderr);
+}
+
+#[test]
+fn withhold_refuses_what_is_not_there_or_needed_and_overwrites_nothing() {
+    let world = World::new();
+    let gateway = Gateway::start(&world, &[]);
+    let run = gateway.chat("hello").header("x-punk-run-id").to_owned();
+    std::fs::write(world.path("packet.json"), gateway.packet(&run).body).unwrap();
+    drop(gateway);
+    for (field, said) in [
+        ("9.subject", "there is no event 9"),
+        ("1.nothing", "event 1 (run.started) has no field `nothing`\nhint: it has agent, app"),
+        ("2.policies", "cannot be withheld"),
+    ] {
+        let ended = world.punk_writes_nothing(&["withhold", "packet.json", field]);
+        assert_eq!(ended.code, 1);
+        assert!(ended.stderr.contains(said), "{}", ended.stderr);
+    }
+    assert_eq!(world.punk_writes_nothing(&["withhold", "packet.json", "subject"]).code, 2);
+    assert_eq!(world.punk_writes_nothing(&["withhold", "packet.json"]).code, 2);
+    assert_eq!(
+        world.punk_writes_nothing(&["withhold", "packet.json", "1.subject", "--out", "packet.json"]).code,
+        3
+    );
 }
 
 #[test]

@@ -271,7 +271,7 @@ fn a_named_file_that_cannot_be_read_is_told_with_the_rest() {
     expect![[r#"
         --config: cannot read x.toml: no such file; name a file that can be read, or leave it out
         PUNK_PORT: "-1" is not a value of server.port; server.port must be a whole number from 0 to 65535"#]]
-        .assert_eq(&told);
+    .assert_eq(&told);
 }
 
 #[test]

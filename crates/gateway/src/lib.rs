@@ -4,7 +4,7 @@
 //! A chat request walks the whole way once: `wire/openai.rs` reads it, `identity.rs` says who asks, `chat.rs` asks the
 //! governor, calls the provider, has `record.rs` write the run down, and answers when the run is on the disk.
 //!
-//! Start at [`serve`]; `endpoints.rs` lists every path, `error.rs` is the one place where a failure becomes a status.
+//! Start at [`Door`]; `endpoints.rs` lists every path, `error.rs` is the one place where a failure becomes a status.
 //!
 //! - A refused input creates nothing: validation comes before any record.
 //! - Acknowledged means committed: the answer leaves after the journal has the run.
@@ -23,4 +23,4 @@ mod serve;
 mod wire;
 
 pub use app::{Installation, StartError};
-pub use serve::{ServeError, Server};
+pub use serve::{Access, Door, ServeError, Server};

@@ -10,7 +10,14 @@ use tokio::net::TcpListener;
 use crate::app::{App, Installation, StartError};
 use crate::endpoints;
 
-/// A gateway that is bound to its address and ready to answer.
+/// An address that is taken, with nothing behind it yet. It comes first: a second gateway on the same port must not
+/// touch the ledger or the keys.
+pub struct Door {
+    listener: TcpListener,
+    address: SocketAddr,
+}
+
+/// A gateway that is ready to answer.
 pub struct Server {
     app: App,
     listener: TcpListener,
@@ -18,6 +25,15 @@ pub struct Server {
     pub address: SocketAddr,
     /// What was found in the ledger.
     pub recovered: Recovered,
+}
+
+/// Whether callers have to show a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// They have to.
+    ByKey,
+    /// Whoever reaches the address may call.
+    Open,
 }
 
 /// Why the gateway does not serve.
@@ -43,23 +59,32 @@ pub enum ServeError {
     Listen(#[source] std::io::Error),
 }
 
-impl Server {
-    /// Opens the ledger and binds the address. The address comes first: a second gateway on the same port must not
-    /// touch anything.
+impl Door {
+    /// Takes the address.
     ///
     /// # Errors
-    /// See [`ServeError`].
-    pub async fn bind(address: SocketAddr, installation: Installation) -> Result<Self, ServeError> {
-        if !address.ip().is_loopback() && installation.api_key.is_none() {
+    /// It cannot be had, or others could reach it without a key.
+    pub async fn bind(address: SocketAddr, access: Access) -> Result<Self, ServeError> {
+        if !address.ip().is_loopback() && access == Access::Open {
             return Err(ServeError::Open(address));
         }
-        let listener =
-            TcpListener::bind(address).await.map_err(|cause| ServeError::Bind { address, cause })?;
-        let address = listener.local_addr().map_err(|cause| ServeError::Bind { address, cause })?;
-        let (app, recovered) = App::start(installation)?;
-        Ok(Self { app, listener, address, recovered })
+        let bind = |cause| ServeError::Bind { address, cause };
+        let listener = TcpListener::bind(address).await.map_err(bind)?;
+        let address = listener.local_addr().map_err(bind)?;
+        Ok(Self { listener, address })
     }
 
+    /// Opens the ledger behind the door.
+    ///
+    /// # Errors
+    /// Something the gateway needs is not there.
+    pub fn open(self, installation: Installation) -> Result<Server, ServeError> {
+        let (app, recovered) = App::start(installation)?;
+        Ok(Server { app, listener: self.listener, address: self.address, recovered })
+    }
+}
+
+impl Server {
     /// Answers until `stop` is done, then finishes what it has begun.
     ///
     /// # Errors
