@@ -59,7 +59,7 @@ pub(crate) struct VerifyArgs {
     /// Check only that the packet's events follow each other, not that anybody signed for them
     #[arg(long, conflicts_with_all = ["trust", "ledger"])]
     pub(crate) chain: bool,
-    /// Check every event and leaf of this ledger file instead of one packet
+    /// Check every event, leaf and row of this database instead of one packet
     #[arg(long, value_name = "FILE", conflicts_with = "trust")]
     pub(crate) ledger: Option<PathBuf>,
 }

@@ -14,6 +14,10 @@ use serde_json::json;
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::Arc;
+use store::Store;
+use store::memory::MemoryStore;
+use store::sqlite::{Durability, SqliteStore};
 use telemetry::mask::Mask;
 use telemetry::metrics::{Build, Metrics};
 
@@ -46,21 +50,14 @@ async fn serve(settings: &Settings) -> Result<Answer, Failure> {
     })?;
     let installation = Installation {
         keys: keys(settings)?,
-        journal: settings.ledger_path(),
+        store: open_store(settings)?,
         log_name: settings.log_name().to_owned(),
         api_key: settings.api_key().map(crypto::Secret::duplicate),
         mask: Mask::new(settings.secrets()),
         metrics: Metrics::new(build, clock::now().as_millisecond() as f64 / 1000.0),
     };
     let server = door.open(installation).map_err(|error| not_served(&error))?;
-    let recovered = server.recovered;
-    tracing::info!(address = %server.address, runs = recovered.appends, "serving");
-    if recovered.torn_bytes > 0 {
-        tracing::warn!(
-            bytes = recovered.torn_bytes,
-            "dropped the end of an append that a crash had cut short; nobody was told of it"
-        );
-    }
+    tracing::info!(address = %server.address, "serving");
     if settings.api_key().is_none() {
         tracing::warn!("no API key is set: whoever reaches this address may call");
     }
@@ -83,6 +80,22 @@ fn announce(address: SocketAddr) {
     let mut out = std::io::stdout().lock();
     // Who closed standard output does not want to know.
     let _ = writeln!(out, "Punk listens on http://{address}").and_then(|()| out.flush());
+}
+
+/// The store that is configured.
+fn open_store(settings: &Settings) -> Result<Arc<dyn Store>, Failure> {
+    let path = settings.db_path();
+    if path == Path::new(":memory:") {
+        tracing::warn!("the store is in memory: what is recorded ends with this process");
+        return Ok(Arc::new(MemoryStore::new()));
+    }
+    let durability = match settings.text("store.durability") {
+        Some("fsync") => Durability::Fsync,
+        _ => Durability::Commit,
+    };
+    let opened = SqliteStore::open(&path, durability);
+    let store = opened.map_err(|error| Failure::of(Exit::Environment, "punk_store_unavailable", &error))?;
+    Ok(Arc::new(store))
 }
 
 /// The key ring, with a key to sign the ledger: made when there is none yet.

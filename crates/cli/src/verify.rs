@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
+use store::StoreError;
 
 /// A packet is one run; whatever is longer was named by mistake.
 const LONGEST_PACKET: u64 = 64 << 20;
@@ -103,27 +104,23 @@ fn refused(broken: &Broken) -> Answer {
 }
 
 fn check_ledger(path: &Path) -> Result<Answer, Failure> {
-    match store::check(path) {
+    match store::sqlite::check(path) {
         Ok(checked) => {
-            let mut rows =
-                vec![["  events".to_owned(), format!("{}, every one as it was recorded", checked.events)]];
+            let mut rows = vec![
+                ["  events".to_owned(), format!("{}, every one as it was recorded", checked.events)],
+                ["  runs".to_owned(), format!("{}, every row what its events say", checked.runs)],
+            ];
             for (tenant, size, root) in &checked.logs {
                 rows.push([format!("  log {tenant}"), format!("{size} leaves, root {root}")]);
             }
-            if checked.torn_bytes > 0 {
-                rows.push([
-                    "  unfinished".to_owned(),
-                    format!("{} bytes of an append at the end", checked.torn_bytes),
-                ]);
-            }
             let log = |(tenant, size, root): &_| json!({ "tenant": tenant, "size": size, "root": root });
             let logs: Vec<Value> = checked.logs.iter().map(log).collect();
-            let json = json!({ "valid": true, "events": checked.events, "logs": logs, "unfinishedBytes": checked.torn_bytes });
+            let json = json!({ "valid": true, "events": checked.events, "runs": checked.runs, "logs": logs });
             Ok(Answer::success(format!("valid\n{}", columns(&rows)), json))
         }
-        Err(error @ store::OpenError::Damaged { .. }) => Ok(Answer {
-            text: format!("broken: {error}\n"),
-            json: json!({ "valid": false, "detail": error.to_string() }),
+        Err(StoreError::Damaged(what)) => Ok(Answer {
+            text: format!("broken: {}: {what}\n", path.display()),
+            json: json!({ "valid": false, "detail": what }),
             exit: Exit::No,
         }),
         Err(error) => Err(Failure::of(Exit::Environment, "punk_unreadable", &error)),

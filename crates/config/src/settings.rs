@@ -93,11 +93,6 @@ impl Settings {
         self.text("store.path").map_or_else(|| self.data_dir().join("punk.db"), PathBuf::from)
     }
 
-    /// The journal that holds the ledger.
-    pub fn ledger_path(&self) -> PathBuf {
-        self.data_dir().join("ledger.jsonl")
-    }
-
     /// `keys.dir`.
     pub fn keys_dir(&self) -> PathBuf {
         self.text("keys.dir").map_or_else(|| self.data_dir().join("keys"), PathBuf::from)

@@ -1,4 +1,4 @@
-//! What the handlers share: the journal, the rules, the key, the identity of this installation.
+//! What the handlers share: the store, the rules, the key, the identity of this installation.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,14 +9,14 @@ use governance::{LiveAuthority, RuleSet, RuleSetError};
 use ledger::note::{KeyKind, NoteError, VerifierKey};
 use ledger::{Salt, origin};
 use schema::{RunId, TenantId, Timestamp};
-use store::{Journal, OpenError, Recovered};
+use store::{Store, TenantStore};
 use telemetry::mask::Mask;
 use telemetry::metrics::{BoundedLabel, Counter, Metrics};
 
 /// What the shell hands in to start a gateway.
 pub struct Installation {
-    /// Where the ledger lies.
-    pub journal: PathBuf,
+    /// Where everything is kept.
+    pub store: Arc<dyn Store>,
     /// What the names of the logs start with.
     pub log_name: String,
     /// The key ring; its log key is what the logs' own keys are derived from.
@@ -32,9 +32,6 @@ pub struct Installation {
 /// Why a gateway does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The ledger cannot be opened.
-    #[error("the ledger cannot be opened")]
-    Journal(#[from] OpenError),
     /// Nothing to sign the ledger with.
     #[error("there is no log key in {0}")]
     NoKey(PathBuf),
@@ -62,7 +59,7 @@ impl std::ops::Deref for App {
 }
 
 pub(crate) struct Shared {
-    pub(crate) journal: Journal,
+    pub(crate) store: Arc<dyn Store>,
     pub(crate) rules: RuleSet,
     /// The tenant that everybody is until there are keys with tenants.
     pub(crate) tenant: TenantId,
@@ -79,8 +76,8 @@ pub(crate) struct Shared {
 }
 
 impl App {
-    pub(crate) fn start(installation: Installation) -> Result<(Self, Recovered), StartError> {
-        let Installation { journal, log_name, keys, api_key, mask, metrics } = installation;
+    pub(crate) fn start(installation: Installation) -> Result<Self, StartError> {
+        let Installation { store, log_name, keys, api_key, mask, metrics } = installation;
         let tenant = TenantId::NIL;
         let origin = origin(&log_name, tenant)?;
         let signing_key = keys.signing_key().ok_or_else(|| StartError::NoKey(keys.folder().to_owned()))?;
@@ -89,10 +86,9 @@ impl App {
         let rules = RuleSet::built_in()?;
         let random = Mutex::new(Generator::new()?);
         let requests = metrics.counter("punk_requests", "Requests by the route that answered", ["route"]);
-        let (journal, recovered) = Journal::open(&journal)?;
         let authority = LiveAuthority::of_the_live_path();
         let shared = Shared {
-            journal,
+            store,
             rules,
             tenant,
             log_key,
@@ -104,11 +100,16 @@ impl App {
             requests,
             random,
         };
-        Ok((Self(Arc::new(shared)), recovered))
+        Ok(Self(Arc::new(shared)))
     }
 }
 
 impl Shared {
+    /// What `tenant` has, and nothing else.
+    pub(crate) fn of(&self, tenant: TenantId) -> Box<dyn TenantStore> {
+        self.store.tenant(tenant)
+    }
+
     pub(crate) fn new_run(&self, now: Timestamp) -> RunId {
         RunId::new(now.as_millis(), self.random(Generator::bytes))
     }

@@ -97,17 +97,15 @@ fn explain(verdict: Verdict, answered: bool) -> RouteExplanation {
     RouteExplanation { route, reason: reason.to_owned(), rejected: Vec::new(), verdict }
 }
 
-/// Waits until the run is on the disk, away from the threads that serve others.
+/// Waits until the run is where it cannot be lost.
 async fn commit(app: &App, story: Story<'_>) -> Result<(), ApiError> {
-    let append = story.into_append(&app.mask, |count| app.salts(count)).map_err(unrecorded)?;
-    let app = app.clone();
-    let written =
-        tokio::task::spawn_blocking(move || app.journal.append(append)).await.map_err(unrecorded)?;
-    written.map(drop).map_err(unrecorded)
+    let tenant = story.caller.tenant;
+    let commit = story.into_commit(&app.mask, |count| app.salts(count)).map_err(unrecorded)?;
+    app.of(tenant).commit(commit).await.map_err(unrecorded)
 }
 
 /// Told once, with its causes, to whoever runs the server; the caller only learns that nothing was recorded.
-fn unrecorded(error: impl std::error::Error + 'static) -> ApiError {
+pub(crate) fn unrecorded(error: impl std::error::Error + 'static) -> ApiError {
     tracing::error!(error = &error as &dyn std::error::Error, "a run could not be recorded");
     ApiError::Ledger
 }

@@ -39,6 +39,20 @@ pub(crate) enum ApiError {
     },
     /// The ledger would not take the run, so nothing was answered.
     Ledger,
+    /// What was asked for cannot be read now.
+    Unread,
+    /// Somebody else changed the run at the same moment, again and again.
+    Busy {
+        run: RunId,
+    },
+    /// A field of a body of ours is not right.
+    Invalid {
+        param: &'static str,
+        message: String,
+        hint: &'static str,
+    },
+    /// There is no such job, or not for this caller.
+    NoSuchJob,
     NoSuchPath,
     NoSuchMethod,
 }
@@ -160,6 +174,28 @@ impl ApiError {
                 "the run could not be recorded, so it is not answered".into(),
                 "look for the cause in the log of the server: most often the disk is full",
             ),
+            Self::Unread => told(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "punk_store_unavailable",
+                "the store cannot be read or written now".into(),
+                "look for the cause in the log of the server: most often the disk is full or the database is away",
+            ),
+            Self::Busy { run } => told(
+                StatusCode::CONFLICT,
+                "punk_run_busy",
+                format!("run {run} is being written by others"),
+                "send the request again",
+            ),
+            Self::Invalid { param, message, hint } => {
+                let told = told(StatusCode::BAD_REQUEST, "punk_invalid_request", message, hint);
+                Told { param: Some(param.to_owned()), ..told }
+            }
+            Self::NoSuchJob => told(
+                StatusCode::NOT_FOUND,
+                "punk_not_found",
+                "there is no such job, or it cannot be put back".into(),
+                "`GET /api/v1/jobs?state=dead` lists the jobs that can be",
+            ),
             Self::NoSuchPath => told(
                 StatusCode::NOT_FOUND,
                 "punk_no_such_path",
@@ -183,6 +219,12 @@ fn openai_type(status: StatusCode) -> &'static str {
         StatusCode::SERVICE_UNAVAILABLE => "server_error",
         _ => "invalid_request_error",
     }
+}
+
+/// Told once, with its causes, to whoever runs the server; the caller only learns that it cannot be had now.
+pub(crate) fn unread(error: impl std::error::Error + 'static) -> ApiError {
+    tracing::error!(error = &error as &dyn std::error::Error, "the store cannot be used");
+    ApiError::Unread
 }
 
 pub(crate) async fn no_such_path() -> Response {

@@ -9,18 +9,19 @@ use ledger::packet::{BuildError, Exporter, Packet};
 use schema::RunId;
 
 use crate::app::{App, Shared};
-use crate::error::{ApiError, Wire};
+use crate::error::{ApiError, Wire, unread};
 
 pub(crate) async fn show(State(app): State<App>, headers: HeaderMap, Path(id): Path<String>) -> Response {
-    match app.identify(&headers).and_then(|caller| packet(&app, caller.tenant, &id)) {
+    match packet(&app, &headers, &id).await {
         Ok(bytes) => ([(CONTENT_TYPE, "application/json")], bytes).into_response(),
         Err(error) => error.respond(Wire::Rest),
     }
 }
 
-fn packet(app: &Shared, tenant: schema::TenantId, id: &str) -> Result<Vec<u8>, ApiError> {
+async fn packet(app: &Shared, headers: &HeaderMap, id: &str) -> Result<Vec<u8>, ApiError> {
+    let caller = app.identify(headers)?;
     let run: RunId = id.parse().map_err(|_| ApiError::NoSuchRun)?;
-    let proof = app.journal.prove(tenant, run).ok_or(ApiError::NoSuchRun)?;
+    let proof = app.of(caller.tenant).prove(run).await.map_err(unread)?.ok_or(ApiError::NoSuchRun)?;
     if proof.record.leaves.is_empty() {
         return Err(ApiError::NotFinished { run });
     }

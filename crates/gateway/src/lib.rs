@@ -7,7 +7,7 @@
 //! Start at [`Door`]; `endpoints.rs` lists every path, `error.rs` is the one place where a failure becomes a status.
 //!
 //! - A refused input creates nothing: validation comes before any record.
-//! - Acknowledged means committed: the answer leaves after the journal has the run.
+//! - Acknowledged means committed: the answer leaves after the store has the run.
 //! - Nothing that looks like a credential is recorded; it is masked before it is hashed.
 
 mod app;
@@ -18,8 +18,12 @@ mod error;
 mod evidence;
 mod health;
 mod identity;
+mod job;
+mod page;
 mod record;
+mod run;
 mod serve;
+mod trace;
 mod wire;
 
 pub use app::{Installation, StartError};

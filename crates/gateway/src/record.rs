@@ -1,17 +1,17 @@
-//! Writing a run down: what happened becomes events, the events become one append.
+//! Writing a run down: what happened becomes events, the events become one commit.
 
 use ledger::canonical::{CanonicalError, MAX_DEPTH, MAX_INTEGER};
 use ledger::{Chain, Event, Salt, sha256};
 use providers::Answer;
 use schema::{MicroUsd, RouteExplanation, RunId, RunStatus, Seq, Timestamp, Verdict};
 use serde_json::{Map, Value, json};
-use store::{Append, Settle};
+use store::{Append, Commit, Settle};
 use telemetry::mask::Mask;
 
 use crate::identity::Caller;
 
 /// How deep a recorded value may nest: what is around it in a packet takes the rest.
-const VALUE_DEPTH: usize = MAX_DEPTH - 10;
+pub(crate) const VALUE_DEPTH: usize = MAX_DEPTH - 10;
 
 /// What happened in a run, gathered on the way.
 pub(crate) struct Story<'a> {
@@ -31,12 +31,12 @@ pub(crate) struct Story<'a> {
 }
 
 impl Story<'_> {
-    /// The story as one append: its events, and the leaf that binds them.
-    pub(crate) fn into_append(
+    /// The story as one commit: its events, and the leaf that binds them.
+    pub(crate) fn into_commit(
         self,
         mask: &Mask,
         salts: impl FnOnce(usize) -> Vec<Salt>,
-    ) -> Result<Append, CanonicalError> {
+    ) -> Result<Commit, CanonicalError> {
         let events = self.events();
         let count = events.iter().map(|(.., fields)| fields.len()).sum();
         // Enough salts are drawn for every field, so the fallback is never taken.
@@ -50,14 +50,8 @@ impl Story<'_> {
                 chain.append(at, r#type, fields, || salts.next().unwrap_or(Salt::from_bytes([0; 16])))
             })
             .collect::<Result<_, _>>()?;
-        Ok(Append {
-            tenant: self.caller.tenant,
-            run: self.run,
-            expected: Seq::START,
-            events,
-            policies: vec![self.policy.to_owned()],
-            settle: Settle::Leaf,
-        })
+        let append = Append { run: self.run, expected: Seq::START, events, settle: Settle::Leaf };
+        Ok(Commit { appends: vec![append], policies: vec![self.policy.to_owned()], jobs: Vec::new() })
     }
 
     fn events(&self) -> Vec<(Timestamp, &'static str, Map<String, Value>)> {
@@ -99,7 +93,7 @@ impl Story<'_> {
 
 /// What may be recorded of a value: credentials masked, and whatever has no canonical form (numbers beyond 2⁵³ − 1,
 /// nesting without end) carried as text instead.
-fn recordable(value: Value, mask: &Mask, depth: usize) -> Value {
+pub(crate) fn recordable(value: Value, mask: &Mask, depth: usize) -> Value {
     let masked = |text: &str| mask.apply(text).into_owned();
     match value {
         Value::String(text) => Value::from(masked(&text)),

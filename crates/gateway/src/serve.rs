@@ -4,7 +4,6 @@ use std::future::Future;
 use std::net::SocketAddr;
 
 use axum::serve::ListenerExt as _;
-use store::Recovered;
 use tokio::net::TcpListener;
 
 use crate::app::{App, Installation, StartError};
@@ -23,8 +22,6 @@ pub struct Server {
     listener: TcpListener,
     /// Where it listens; the port is the real one, also when 0 was asked for.
     pub address: SocketAddr,
-    /// What was found in the ledger.
-    pub recovered: Recovered,
 }
 
 /// Whether callers have to show a key.
@@ -79,8 +76,8 @@ impl Door {
     /// # Errors
     /// Something the gateway needs is not there.
     pub fn open(self, installation: Installation) -> Result<Server, ServeError> {
-        let (app, recovered) = App::start(installation)?;
-        Ok(Server { app, listener: self.listener, address: self.address, recovered })
+        let app = App::start(installation)?;
+        Ok(Server { app, listener: self.listener, address: self.address })
     }
 }
 

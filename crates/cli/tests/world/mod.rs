@@ -6,6 +6,8 @@
     reason = "helpers of tests; each test file uses some of them"
 )]
 
+pub(crate) mod gateway;
+
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 

@@ -9,9 +9,20 @@ pub(super) static SECTION: Section = Section {
     keys: &[
         Key::new("store.data_dir", "PUNK_DATA_DIR", Kind::Path, "Folder of everything that Punk writes.")
             .or("data"),
-        Key::new("store.path", "PUNK_DB_PATH", Kind::Path, "SQLite database.")
-            .or_under("store.data_dir", "punk.db")
-            .reserved("the SQLite store; until then the ledger is `ledger.jsonl` in `store.data_dir`"),
+        Key::new(
+            "store.path",
+            "PUNK_DB_PATH",
+            Kind::Path,
+            "SQLite database; `:memory:` keeps nothing beyond the process.",
+        )
+        .or_under("store.data_dir", "punk.db"),
+        Key::new(
+            "store.durability",
+            "PUNK_DURABILITY",
+            Kind::Choice(&["commit", "fsync"]),
+            "What an acknowledged write survives: `commit` the end of the process, `fsync` a power cut too.",
+        )
+        .or("commit"),
         Key::new(
             "store.url",
             "PUNK_DATABASE_URL",

@@ -1,0 +1,67 @@
+//! Writing: everything that belongs together commits together.
+
+use ledger::{ChainError, Event};
+use schema::{RunId, Seq};
+
+use crate::error::StoreError;
+use crate::job::NewJob;
+
+/// What to write. All of it is there afterwards, or none of it: an event and the job it causes never come apart.
+#[derive(Debug, Clone, Default)]
+pub struct Commit {
+    /// Events, run by run; a run occurs once.
+    pub appends: Vec<Append>,
+    /// The texts of policies that the events name. One that is known already costs nothing.
+    pub policies: Vec<String>,
+    /// Work that follows from them.
+    pub jobs: Vec<NewJob>,
+}
+
+/// What to add to one run.
+#[derive(Debug, Clone)]
+pub struct Append {
+    /// The run.
+    pub run: RunId,
+    /// How many events the caller believes the run to have.
+    pub expected: Seq,
+    /// The events after those; at least one.
+    pub events: Vec<Event>,
+    /// Whether the run's head goes into the log with them.
+    pub settle: Settle,
+}
+
+/// Whether an append ends in a leaf.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settle {
+    /// More events are to come.
+    Open,
+    /// The run is finished, or later events have settled.
+    Leaf,
+}
+
+/// Why a commit did not succeed. After `Moved` and `Refused` nothing was written.
+#[derive(Debug, thiserror::Error)]
+pub enum CommitError {
+    /// Somebody else was faster.
+    #[error("run {run} is at {actual}, not {expected}")]
+    Moved {
+        /// The run.
+        run: RunId,
+        /// Where the caller thought it was.
+        expected: Seq,
+        /// Where it is.
+        actual: Seq,
+    },
+    /// The events do not continue the run.
+    #[error("the events do not continue run {run}")]
+    Refused {
+        /// The run.
+        run: RunId,
+        /// How.
+        #[source]
+        cause: ChainError,
+    },
+    /// See [`StoreError`].
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

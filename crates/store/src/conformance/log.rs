@@ -1,0 +1,116 @@
+//! What the log promises.
+
+use ledger::{Leaf, Log, sha256, verify_consistency, verify_inclusion};
+use schema::Seq;
+use serde_json::json;
+
+use super::{Corner, Story};
+use crate::{Commit, RunProof, Settle, Store};
+
+pub async fn an_empty_log_has_the_empty_root(store: &dyn Store) {
+    let corner = Corner::of(store);
+    let empty = (0, Log::<Leaf>::default().root());
+    assert_eq!(corner.tenant.log_head().await.unwrap(), empty);
+    corner.append([corner.story().go_on(3)]).await.unwrap();
+    assert_eq!(corner.tenant.log_head().await.unwrap(), empty, "an open run is not in the log");
+}
+
+pub async fn an_open_run_has_no_leaf(store: &dyn Store) {
+    let corner = Corner::of(store);
+    corner.append([corner.story().finish()]).await.unwrap();
+    let mut story = corner.story();
+    let append = story.go_on(2);
+    corner.append([append.clone()]).await.unwrap();
+    let proof = prove(&corner, &story).await;
+    assert_eq!(proof.record.events, append.events);
+    assert_eq!(proof.record.leaves, []);
+    assert_eq!(proof.size, 1);
+}
+
+pub async fn a_run_is_proven_against_the_log_it_is_in(store: &dyn Store) {
+    let corner = Corner::of(store);
+    let mut stories = Vec::new();
+    let mut heads = Vec::new();
+    // Sizes on both sides of powers of two, where the shape of the tree changes.
+    for _ in 0..17 {
+        let mut story = corner.story();
+        corner.append([story.go_on(2)]).await.unwrap();
+        corner.append([story.finish()]).await.unwrap();
+        stories.push(story);
+        heads.push(corner.tenant.log_head().await.unwrap());
+    }
+
+    // The log as the proofs tell it.
+    let mut log = Log::default();
+    for story in &stories {
+        let RunProof { record, size, root } = prove(&corner, story).await;
+        assert_eq!((record.tenant, record.run, (size, root)), (corner.id, story.run, heads[16]));
+        assert_eq!(record.events, corner.read(story.run).await);
+        assert!(record.artifacts.is_empty());
+        let [place] = &record.leaves[..] else { panic!("one leaf: {:?}", record.leaves) };
+        let leaf = Leaf { run: story.run, seq: Seq(3), head: record.events[2].hash };
+        assert_eq!(place.leaf, leaf);
+        assert!(verify_inclusion(&leaf, place.index, size, root, &place.path));
+        assert_eq!(log.push(leaf), place.index);
+        assert_eq!((log.size(), log.root()), heads[log.leaves().len() - 1], "the log only ever grew");
+    }
+    let (size, root) = heads[16];
+    for (old_size, old_root) in heads {
+        let path = log.prove_consistency(old_size).unwrap();
+        assert!(verify_consistency(old_size, old_root, size, root, &path), "from {old_size}");
+    }
+}
+
+pub async fn a_second_leaf_binds_later_events(store: &dyn Store) {
+    let corner = Corner::of(store);
+    let mut story = corner.story();
+    corner.append([story.finish()]).await.unwrap();
+    corner.append([corner.story().finish()]).await.unwrap();
+    let late = story.event("feedback.given", json!({ "score": 1 }));
+    corner.append([story.append(vec![late], Settle::Open)]).await.unwrap();
+    assert_eq!(prove(&corner, &story).await.record.leaves.len(), 1, "not settled yet");
+    let later = story.event("feedback.given", json!({ "score": 2 }));
+    corner.append([story.append(vec![later], Settle::Leaf)]).await.unwrap();
+
+    let RunProof { record, size, root } = prove(&corner, &story).await;
+    assert_eq!(record.events.len(), 4);
+    let bound: Vec<_> =
+        record.leaves.iter().map(|place| (place.index, place.leaf.seq, place.leaf.head)).collect();
+    let head = |seq: usize| record.events[seq - 1].hash;
+    assert_eq!(bound, [(0, Seq(2), head(2)), (2, Seq(4), head(4))], "oldest first");
+    for place in &record.leaves {
+        assert!(verify_inclusion(&place.leaf, place.index, size, root, &place.path));
+    }
+}
+
+pub async fn a_record_has_the_policies_its_events_name_and_no_others(store: &dyn Store) {
+    let corner = Corner::of(store);
+    let texts: Vec<String> = (0..4).map(|number| format!("policy {number} of {}", corner.id)).collect();
+    let digest = |number: usize| sha256(texts[number].as_bytes());
+    let mut story = corner.story();
+    let events = vec![
+        story.event("run.started", json!({ "policies": [digest(3)] })),
+        story.event("policy.decided", json!({ "policies": [digest(1), digest(0)] })),
+        story.event("policy.decided", json!({ "policies": [digest(1), sha256(b"never committed")] })),
+    ];
+    let append = story.append(events, Settle::Leaf);
+    // One comes with another commit, one twice, and one is named by nobody.
+    let commit = Commit { policies: texts[1..].to_vec(), ..Commit::default() };
+    corner.tenant.commit(commit).await.unwrap();
+    let commit = Commit { appends: vec![append], policies: texts[..3].to_vec(), jobs: vec![] };
+    corner.tenant.commit(commit).await.unwrap();
+
+    let mut wanted = [digest(0), digest(1)];
+    wanted.sort();
+    let policies = prove(&corner, &story).await.record.policies;
+    assert_eq!(policies.iter().map(|text| sha256(text.as_bytes())).collect::<Vec<_>>(), wanted);
+
+    // A run that names none has none.
+    let mut other = corner.story();
+    corner.append([other.finish()]).await.unwrap();
+    assert_eq!(prove(&corner, &other).await.record.policies, [""; 0]);
+}
+
+async fn prove(corner: &Corner, story: &Story) -> RunProof {
+    corner.tenant.prove(story.run).await.unwrap().expect("the run is there")
+}

@@ -1,0 +1,98 @@
+//! Conformance: the promises of the store's traits, each one a test that every adapter runs.
+//!
+//! An adapter joins with one line in its test file, `store::suite!(make().await);`. The expression makes a store, in
+//! each test anew; it need not be an empty one. Tests of other crates may use [`Corner`] and [`Story`] to fill a store.
+//!
+//! The promises are in files named after what they are about; `corner.rs` and `story.rs` are what they are told with.
+//!
+//! - No promise looks outside its own [`Corner`]: tenants and kinds of job that nobody else uses.
+//! - Nothing sleeps, and no clock is read: moments are numbers.
+//!
+//! To add a promise: a function whose name is the promise, and its name in [`suite!`](crate::suite). `tests/memory.rs`
+//! fails while it is missing there.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    missing_docs,
+    reason = "these are tests, and the name of a promise says all of it"
+)]
+
+mod corner;
+mod event;
+mod job;
+mod lease;
+mod log;
+mod race;
+mod run;
+mod story;
+mod tenant;
+
+pub use corner::{Corner, at, limit};
+pub use event::*;
+pub use job::*;
+pub use lease::*;
+pub use log::*;
+pub use race::*;
+pub use run::*;
+pub use story::Story;
+pub use tenant::*;
+
+/// One `#[tokio::test]` for each promise, against the store that the expression makes. It may use `.await`.
+#[macro_export]
+macro_rules! suite {
+    (@each $store:expr; $($promise:ident)*) => {$(
+        #[tokio::test(flavor = "multi_thread")]
+        async fn $promise() {
+            let store = $store;
+            $crate::conformance::$promise(&store).await;
+        }
+    )*};
+    ($store:expr) => {
+        $crate::suite! { @each $store;
+            // event.rs
+            a_working_store_is_ready
+            an_unknown_run_is_empty
+            an_event_reads_back_as_it_was_written
+            events_are_read_in_order_past_a_place_and_up_to_a_limit
+            a_stale_append_changes_nothing
+            events_that_do_not_continue_the_run_are_refused
+            all_of_a_commit_is_there_or_none_of_it
+            // run.rs
+            a_row_is_what_its_events_say
+            runs_are_listed_newest_first_page_by_page
+            // log.rs
+            an_empty_log_has_the_empty_root
+            an_open_run_has_no_leaf
+            a_run_is_proven_against_the_log_it_is_in
+            a_second_leaf_binds_later_events
+            a_record_has_the_policies_its_events_name_and_no_others
+            // tenant.rs
+            a_tenant_sees_nothing_of_another
+            // race.rs
+            concurrent_appends_to_one_run_let_one_through
+            concurrent_commits_of_many_runs_lose_nothing
+            a_refused_commit_takes_no_other_with_it
+            concurrent_commits_make_one_job_of_a_key
+            a_due_job_is_claimed_once
+            // job.rs
+            a_job_commits_with_its_events
+            a_job_reads_back_as_it_was_written
+            one_key_has_one_live_job
+            priority_then_time_then_age_decide
+            a_job_is_not_claimed_before_its_time
+            only_the_kinds_asked_for_are_claimed
+            next_due_is_the_earliest
+            jobs_are_listed_by_state_page_by_page
+            waiting_for_work_never_lasts_for_ever
+            // lease.rs
+            a_lost_lease_is_claimed_again_with_a_higher_token
+            an_old_token_finishes_nothing
+            a_lease_can_be_extended_by_its_holder_only
+            a_failed_job_waits_for_its_retry
+            a_given_up_job_is_dead_and_can_be_requeued
+            a_dead_job_is_not_requeued_beside_a_live_one
+            a_lease_that_runs_out_on_the_last_attempt_is_dead
+        }
+    };
+}

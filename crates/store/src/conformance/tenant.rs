@@ -1,0 +1,91 @@
+//! What one tenant can find out about another: nothing.
+
+use ledger::sha256;
+use schema::{JobId, RunId, Seq};
+use serde_json::json;
+
+use super::{Corner, Story, at, limit};
+use crate::{Commit, CommitError, JobState, Settle, Store, TenantStore};
+
+/// Every method of every tenant trait is called with another tenant's ids; `tests/memory.rs` fails while one is missing.
+pub async fn a_tenant_sees_nothing_of_another(store: &dyn Store) {
+    let (owner, stranger) = (Corner::of(store), Corner::of(store));
+    let policy = format!("a policy of {}", owner.id);
+    let mut story = owner.story();
+    let decided = vec![
+        story.event("run.started", json!({ "kind": "chat" })),
+        story.event("policy.decided", json!({ "policies": [sha256(policy.as_bytes())] })),
+    ];
+    let append = story.append(decided, Settle::Open);
+    let commit = Commit { appends: vec![append], policies: vec![policy.clone()], jobs: vec![] };
+    owner.tenant.commit(commit).await.unwrap();
+    owner.append([story.finish()]).await.unwrap();
+    let dead = owner.bury(owner.job()).await;
+    let waiting = owner.job();
+    owner.enqueue([waiting.clone()]).await;
+
+    // What the stranger sees with the owner's ids is what it sees with ids that nobody has.
+    let nothing = sight(&*stranger.tenant, stranger.fresh(), [stranger.fresh(), stranger.fresh()]).await;
+    assert_eq!(sight(&*stranger.tenant, story.run, [dead, waiting.id]).await, nothing);
+    let before = sight(&*owner.tenant, story.run, [dead, waiting.id]).await;
+    assert_ne!(before, nothing);
+
+    // It cannot go on with the owner's run, neither as itself nor in the owner's name,
+    let append = story.clone().go_on(1);
+    let moved = stranger.append([append.clone()]).await.unwrap_err();
+    assert!(matches!(moved, CommitError::Moved { actual: Seq::START, .. }), "{moved:?}");
+    let mut renamed = append;
+    renamed.expected = Seq::START;
+    let refused = stranger.append([renamed]).await.unwrap_err();
+    assert!(matches!(refused, CommitError::Refused { .. }), "{refused:?}");
+    let forged = stranger.append([Story::new(owner.id, story.run).go_on(1)]).await.unwrap_err();
+    assert!(matches!(forged, CommitError::Refused { .. }), "{forged:?}");
+    // nor put its dead job back.
+    assert!(!stranger.tenant.requeue(dead, at(3000)).await.unwrap());
+    assert!(!stranger.tenant.requeue(waiting.id, at(3000)).await.unwrap());
+    assert_eq!(sight(&*stranger.tenant, story.run, [dead, waiting.id]).await, nothing);
+    assert_eq!(sight(&*owner.tenant, story.run, [dead, waiting.id]).await, before);
+
+    // A run and a job that happen to have the owner's ids are the stranger's own and touch nothing of the owner's,
+    let mut namesake = Story::new(stranger.id, story.run);
+    stranger.append([namesake.finish()]).await.unwrap();
+    assert_eq!(stranger.read(story.run).await.len(), 2);
+    let mut job = stranger.job();
+    job.id = waiting.id;
+    // (whether there can be two jobs of one id is the adapter's business)
+    let _ = stranger.tenant.commit(Commit { jobs: vec![job], ..Commit::default() }).await;
+    if let Some(job) = stranger.tenant.job(waiting.id).await.unwrap() {
+        assert_eq!((job.tenant, job.kind), (stranger.id, stranger.kind.clone()));
+    }
+    // and naming the owner's policy does not show its text.
+    let named = namesake.event("policy.decided", json!({ "policies": [sha256(policy.as_bytes())] }));
+    stranger.append([namesake.append(vec![named], Settle::Leaf)]).await.unwrap();
+    let proof = stranger.tenant.prove(story.run).await.unwrap().unwrap();
+    assert_eq!((proof.record.tenant, proof.size), (stranger.id, 2));
+    assert_eq!(proof.record.policies, [""; 0]);
+    assert_eq!(sight(&*owner.tenant, story.run, [dead, waiting.id]).await, before);
+    assert_eq!(owner.tenant.prove(story.run).await.unwrap().unwrap().record.policies, [policy]);
+}
+
+/// Everything that a handle shows, asked about these ids.
+async fn sight(tenant: &dyn TenantStore, run: RunId, jobs: [JobId; 2]) -> String {
+    const STATES: [Option<JobState>; 5] =
+        [None, Some(JobState::Waiting), Some(JobState::Leased), Some(JobState::Done), Some(JobState::Dead)];
+    let most = limit(1000);
+    let mut seen = vec![
+        format!("{:?}", tenant.events(run, Seq::START, most).await.unwrap()),
+        format!("{:?}", tenant.run(run).await.unwrap()),
+        format!("{:?}", tenant.runs(None, most).await.unwrap()),
+        format!("{:?}", tenant.runs(Some(run), most).await.unwrap()),
+        format!("{:?}", tenant.prove(run).await.unwrap()),
+        format!("{:?}", tenant.log_head().await.unwrap()),
+    ];
+    for job in jobs {
+        seen.push(format!("{:?}", tenant.job(job).await.unwrap()));
+        for state in STATES {
+            seen.push(format!("{:?}", tenant.jobs(state, None, most).await.unwrap()));
+            seen.push(format!("{:?}", tenant.jobs(state, Some(job), most).await.unwrap()));
+        }
+    }
+    seen.join("\n")
+}

@@ -1,0 +1,271 @@
+//! Group commit: many callers, one commit, each told the truth.
+//!
+//! One thread owns the writer. It takes requests from a bounded queue, applies them inside one transaction for as long as
+//! more are waiting (up to a number and a time), commits once, and only then answers. A lone caller does not wait for
+//! company; under load the next batch gathers while the last one is being flushed.
+//!
+//! - A caller is told `Ok` after the commit it was part of has returned, never before.
+//! - A refused request touches nothing of the others in its batch.
+//! - A commit that fails is told to everybody in it.
+//! - The queue is bounded: who comes when it is full waits. Nothing is dropped and memory does not grow.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{mpsc, oneshot};
+
+/// Who writes. Called from one thread only.
+pub trait Writer: Send + 'static {
+    /// What is to be written.
+    type Request: Send + 'static;
+    /// What a caller learns when it is.
+    type Reply: Send + 'static;
+    /// Why it is not; told to several callers when a commit fails.
+    type Error: Clone + Send + 'static;
+
+    /// Begins a transaction.
+    fn begin(&mut self) -> Result<(), Self::Error>;
+    /// Applies one request inside the transaction. A refused one has written nothing; an error in the middle of writing
+    /// must make [`Writer::commit`] fail.
+    fn apply(&mut self, request: Self::Request) -> Result<Self::Reply, Self::Error>;
+    /// Commits. After an error nothing of the transaction is there.
+    fn commit(&mut self) -> Result<(), Self::Error>;
+}
+
+/// How a batch is bounded.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// How many requests may wait before callers have to.
+    pub queue: usize,
+    /// How many requests one commit may hold.
+    pub batch: usize,
+    /// How long a transaction may take in more requests.
+    pub longest: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { queue: 4_096, batch: 512, longest: Duration::from_millis(5) }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SubmitError<E> {
+    /// The writer refused it, or its commit failed.
+    Refused(E),
+    /// The writer is gone: it panicked, or everything is being shut down. Whether the request was written is not known.
+    Gone,
+}
+
+/// The callers' side. Cloning it is cheap; the thread ends when the last one is dropped.
+pub struct GroupCommit<W: Writer> {
+    queue: mpsc::Sender<Waiting<W>>,
+}
+
+impl<W: Writer> Clone for GroupCommit<W> {
+    fn clone(&self) -> Self {
+        Self { queue: self.queue.clone() }
+    }
+}
+
+struct Waiting<W: Writer> {
+    request: W::Request,
+    answer: oneshot::Sender<Result<W::Reply, W::Error>>,
+}
+
+impl<W: Writer> GroupCommit<W> {
+    /// Starts the writer's thread.
+    ///
+    /// # Errors
+    /// The operating system gives no thread.
+    pub fn start(writer: W, options: Options) -> std::io::Result<Self> {
+        let (queue, requests) = mpsc::channel(options.queue.max(1));
+        thread::Builder::new()
+            .name("punk-writer".into())
+            .spawn(move || write_all(writer, requests, options))?;
+        Ok(Self { queue })
+    }
+
+    /// Hands a request over and waits until it is committed or refused.
+    ///
+    /// # Errors
+    /// See [`SubmitError`].
+    pub async fn submit(&self, request: W::Request) -> Result<W::Reply, SubmitError<W::Error>> {
+        let (answer, answered) = oneshot::channel();
+        self.queue.send(Waiting { request, answer }).await.map_err(|_| SubmitError::Gone)?;
+        answered.await.map_err(|_| SubmitError::Gone)?.map_err(SubmitError::Refused)
+    }
+}
+
+fn write_all<W: Writer>(mut writer: W, mut requests: mpsc::Receiver<Waiting<W>>, options: Options) {
+    while let Some(first) = requests.blocking_recv() {
+        write_batch(&mut writer, first, &mut requests, options);
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "only bounds how long a transaction stays open; nothing recorded depends on it"
+)]
+fn write_batch<W: Writer>(
+    writer: &mut W,
+    first: Waiting<W>,
+    requests: &mut mpsc::Receiver<Waiting<W>>,
+    options: Options,
+) {
+    let began = Instant::now();
+    if let Err(error) = writer.begin() {
+        let _ = first.answer.send(Err(error));
+        return;
+    }
+    let mut applied = Vec::new();
+    let mut next = Some(first);
+    while let Some(Waiting { request, answer }) = next {
+        match writer.apply(request) {
+            Ok(reply) => applied.push((reply, answer)),
+            // A caller that stopped waiting does not want to know.
+            Err(error) => drop(answer.send(Err(error))),
+        }
+        let more = applied.len() < options.batch && began.elapsed() < options.longest;
+        next = if more { requests.try_recv().ok() } else { None };
+    }
+    let committed = writer.commit();
+    for (reply, answer) in applied {
+        let _ = answer.send(committed.clone().map(|()| reply));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Arc, Mutex};
+
+    /// Remembers what was committed; refuses odd numbers; fails every commit that holds a 666.
+    #[derive(Default)]
+    struct Book {
+        open: Vec<u64>,
+        committed: Arc<Mutex<Vec<Vec<u64>>>>,
+        gate: Option<std::sync::mpsc::Receiver<()>>,
+    }
+
+    impl Writer for Book {
+        type Request = u64;
+        type Reply = u64;
+        type Error = &'static str;
+
+        fn begin(&mut self) -> Result<(), &'static str> {
+            if let Some(gate) = &self.gate {
+                gate.recv().map_err(|_| "closed")?;
+            }
+            self.open.clear();
+            Ok(())
+        }
+        fn apply(&mut self, request: u64) -> Result<u64, &'static str> {
+            assert_ne!(request, 1_313, "a writer that panics");
+            if request % 2 == 1 {
+                return Err("odd");
+            }
+            self.open.push(request);
+            Ok(request * 10)
+        }
+        fn commit(&mut self) -> Result<(), &'static str> {
+            if self.open.contains(&666) {
+                return Err("full");
+            }
+            self.committed.lock().unwrap().push(self.open.clone());
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn everybody_waiting_shares_one_commit_and_hears_of_their_own() {
+        let (open, gate) = std::sync::mpsc::channel();
+        let book = Book { gate: Some(gate), ..Book::default() };
+        let committed = book.committed.clone();
+        let group = GroupCommit::start(book, Options::default()).unwrap();
+        let callers: Vec<_> = (0..100)
+            .map(|n| {
+                tokio::spawn({
+                    let group = group.clone();
+                    async move { group.submit(n).await }
+                })
+            })
+            .collect();
+        // All hundred are in the queue or on their way before the first transaction may begin.
+        tokio::task::yield_now().await;
+        for _ in 0..100 {
+            let _ = open.send(());
+        }
+        for (n, caller) in (0u64..).zip(callers) {
+            let expected = if n % 2 == 0 { Ok(n * 10) } else { Err(SubmitError::Refused("odd")) };
+            assert_eq!(caller.await.unwrap(), expected);
+        }
+        let commits = committed.lock().unwrap();
+        assert!(commits.len() < 50, "{} commits for fifty requests", commits.len());
+        let mut all: Vec<u64> = commits.iter().flatten().copied().collect();
+        all.sort_unstable();
+        assert_eq!(all, (0..100).step_by(2).collect::<Vec<_>>(), "each once");
+    }
+
+    #[tokio::test]
+    async fn a_failed_commit_is_told_to_everybody_in_it() {
+        let (open, gate) = std::sync::mpsc::channel();
+        let group =
+            GroupCommit::start(Book { gate: Some(gate), ..Book::default() }, Options::default()).unwrap();
+        let callers: Vec<_> = [2, 666, 4]
+            .map(|n| {
+                tokio::spawn({
+                    let group = group.clone();
+                    async move { group.submit(n).await }
+                })
+            })
+            .into();
+        tokio::task::yield_now().await;
+        for _ in 0..3 {
+            let _ = open.send(());
+        }
+        let mut told = Vec::new();
+        for caller in callers {
+            told.push(caller.await.unwrap());
+        }
+        assert_eq!(told[1], Err(SubmitError::Refused("full")));
+        // And the writer goes on.
+        let _ = open.send(());
+        assert_eq!(group.submit(8).await, Ok(80));
+    }
+
+    #[tokio::test]
+    async fn a_full_queue_makes_callers_wait_and_loses_nothing() {
+        let (open, gate) = std::sync::mpsc::channel();
+        let book = Book { gate: Some(gate), ..Book::default() };
+        let committed = book.committed.clone();
+        let group = GroupCommit::start(book, Options { queue: 2, batch: 4, ..Options::default() }).unwrap();
+        let callers: Vec<_> = (0..50)
+            .map(|n| {
+                tokio::spawn({
+                    let group = group.clone();
+                    async move { group.submit(n * 2).await }
+                })
+            })
+            .collect();
+        tokio::task::yield_now().await;
+        assert!(callers.iter().all(|caller| !caller.is_finished()), "nobody is told before the commit");
+        for _ in 0..50 {
+            let _ = open.send(());
+        }
+        for caller in callers {
+            assert!(caller.await.unwrap().is_ok());
+        }
+        let commits = committed.lock().unwrap();
+        assert!(commits.iter().all(|commit| commit.len() <= 4));
+        assert_eq!(commits.iter().map(Vec::len).sum::<usize>(), 50);
+    }
+
+    #[tokio::test]
+    async fn when_the_writer_panics_nobody_waits_for_ever() {
+        let group = GroupCommit::start(Book::default(), Options::default()).unwrap();
+        assert_eq!(group.submit(1_313).await, Err(SubmitError::Gone));
+        assert_eq!(group.submit(2).await, Err(SubmitError::Gone));
+    }
+}

@@ -1,0 +1,35 @@
+//! The tenant's Merkle log.
+
+use async_trait::async_trait;
+use ledger::packet::RunRecord;
+use schema::{Digest, RunId};
+
+use crate::error::StoreError;
+
+/// A run and its places in the log, all against one tree.
+#[derive(Debug)]
+pub struct RunProof {
+    /// The run; its leaves are empty while it is not finished.
+    pub record: RunRecord,
+    /// The tree's size.
+    pub size: u64,
+    /// The tree's root.
+    pub root: Digest,
+}
+
+/// Proves what the log holds. The handle carries the tenant.
+#[async_trait]
+pub trait LogStore: Send + Sync {
+    /// The run with its proofs, if the tenant has it.
+    async fn prove(&self, run: RunId) -> Result<Option<RunProof>, StoreError>;
+
+    /// The log's size and root.
+    async fn log_head(&self) -> Result<(u64, Digest), StoreError>;
+}
+
+/// The policies that a run's decisions name, in the order of their digests.
+pub(crate) fn policies_named_by(events: &[ledger::Event]) -> std::collections::BTreeSet<Digest> {
+    let decided = events.iter().filter(|event| event.r#type == "policy.decided");
+    let named = decided.filter_map(|event| event.payload.get("policies")?.value()?.as_array());
+    named.flatten().filter_map(|digest| digest.as_str()?.parse().ok()).collect()
+}

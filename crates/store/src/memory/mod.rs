@@ -1,0 +1,113 @@
+//! The store in memory: for tests and throw-away demos.
+//!
+//! [`MemoryStore`] keeps every promise of the traits but one: what it holds ends with the process. Everything is behind
+//! one mutex and found by looking through it, so that what it does can be read at a glance; speed is for the others.
+//!
+//! Start at `event.rs`, where a commit is checked before anything changes; the other files are named as the traits are.
+
+mod event;
+mod job;
+mod log;
+mod run;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use ledger::{Event, Log};
+use schema::{Digest, RunId, TenantId};
+use tokio::sync::Notify;
+
+use crate::{JobQueue, RunRow, Store, StoreError, TenantStore};
+
+/// A store in memory. A clone is the same store.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryStore {
+    shared: Arc<Shared>,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+}
+
+#[async_trait]
+impl Store for MemoryStore {
+    fn tenant(&self, tenant: TenantId) -> Box<dyn TenantStore> {
+        Box::new(Tenant { shared: Arc::clone(&self.shared), id: tenant })
+    }
+
+    fn jobs(&self) -> Box<dyn JobQueue> {
+        Box::new(Queue { shared: Arc::clone(&self.shared) })
+    }
+
+    async fn ready(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+/// The handle of one tenant.
+#[derive(Debug)]
+struct Tenant {
+    shared: Arc<Shared>,
+    id: TenantId,
+}
+
+impl Tenant {
+    /// Answers from what this tenant has; a tenant that never wrote anything has nothing.
+    fn read<T: Default>(&self, answer: impl FnOnce(&TenantState) -> T) -> T {
+        self.shared.lock().tenants.get(&self.id).map(answer).unwrap_or_default()
+    }
+}
+
+/// The handle of workers.
+#[derive(Debug)]
+struct Queue {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    state: Mutex<State>,
+    /// Told whenever a job falls due that did not before.
+    work: Notify,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Whatever is refused is refused before the first change, so a holder that panicked left nothing half done.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes who waits for work, and whoever is about to: between a look at the queue and the wait nothing is missed.
+    fn announce_work(&self) {
+        self.work.notify_waiters();
+        self.work.notify_one();
+    }
+}
+
+#[derive(Debug, Default)]
+struct State {
+    tenants: HashMap<TenantId, TenantState>,
+    jobs: job::Jobs,
+}
+
+/// Everything that one tenant has, but for its jobs: workers look through those of all tenants.
+#[derive(Debug, Default)]
+struct TenantState {
+    runs: BTreeMap<RunId, RunState>,
+    log: Log,
+    policies: BTreeMap<Digest, String>,
+}
+
+/// A run; it has at least one event.
+#[derive(Debug)]
+struct RunState {
+    row: RunRow,
+    events: Vec<Event>,
+    /// Where its leaves are in the log, oldest first.
+    places: Vec<u64>,
+}

@@ -1,0 +1,90 @@
+//! Runs as lists show them: a view, derived from events and from nothing else.
+
+use std::num::NonZeroU32;
+
+use async_trait::async_trait;
+use ledger::Event;
+use schema::{Digest, RunId, Seq, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::error::StoreError;
+
+/// What a list shows of a run. Every field comes from its events by [`RunRow::fold`]; a rebuild gives the same row.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RunRow {
+    /// The run.
+    pub id: RunId,
+    /// How many events it has.
+    pub seq: Seq,
+    /// The hash of the last one.
+    pub head: Digest,
+    /// When its first event was recorded.
+    pub started_at: Timestamp,
+    /// When its last event was recorded.
+    pub updated_at: Timestamp,
+    /// Whether it has ended.
+    pub finished: bool,
+    /// The disclosed fields of `run.started` and `run.finished` that lists show and filter by.
+    pub fields: serde_json::Map<String, Value>,
+}
+
+/// Which fields of the first and the last event of a run its row keeps.
+const KEPT: &[&str] = &[
+    "kind",
+    "app",
+    "agent",
+    "subject",
+    "gatewayMode",
+    "model",
+    "status",
+    "route",
+    "costMicroUsd",
+    "savedMicroUsd",
+    "inputTokens",
+    "outputTokens",
+    "latencyMs",
+];
+
+impl RunRow {
+    /// The row after one more event. Pure: the same events always give the same row.
+    #[must_use]
+    pub fn fold(row: Option<Self>, id: RunId, event: &Event) -> Self {
+        let mut row = row.unwrap_or_else(|| Self {
+            id,
+            seq: Seq::START,
+            head: Digest::ZERO,
+            started_at: event.at,
+            updated_at: event.at,
+            finished: false,
+            fields: serde_json::Map::new(),
+        });
+        (row.seq, row.head, row.updated_at) = (event.seq, event.hash, event.at);
+        if matches!(event.r#type.as_str(), "run.started" | "run.finished") {
+            row.finished |= event.r#type == "run.finished";
+            for name in KEPT {
+                if let Some(value) = event.payload.get(*name).and_then(ledger::Field::value) {
+                    row.fields.insert((*name).to_owned(), value.clone());
+                }
+            }
+        }
+        row
+    }
+
+    /// The row after all of `events`.
+    #[must_use]
+    pub fn fold_all(row: Option<Self>, id: RunId, events: &[Event]) -> Option<Self> {
+        events.iter().fold(row, |row, event| Some(Self::fold(row, id, event)))
+    }
+}
+
+/// Lists and looks up runs. The handle carries the tenant.
+#[async_trait]
+pub trait RunStore: Send + Sync {
+    /// The run, if the tenant has it.
+    async fn run(&self, run: RunId) -> Result<Option<RunRow>, StoreError>;
+
+    /// Runs older than `before`, newest first, at most `limit`; from the newest when `before` is absent.
+    async fn runs(&self, before: Option<RunId>, limit: NonZeroU32) -> Result<Vec<RunRow>, StoreError>;
+}

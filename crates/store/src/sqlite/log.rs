@@ -1,0 +1,133 @@
+//! The Merkle log in SQLite: leaves in a table, trees in memory.
+//!
+//! Leaves are never changed, so a tree that was built once only has to be caught up. A handful of tenants keep theirs.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use ledger::packet::RunRecord;
+use ledger::{Leaf, Log, LoggedLeaf};
+use rusqlite::{Connection, params};
+use schema::{Digest, RunId, Seq, TenantId};
+
+use super::row::{Sql, unavailable};
+use super::{SqliteTenant, event, run};
+use crate::error::StoreError;
+use crate::log::{LogStore, RunProof, policies_named_by};
+
+/// Trees of this many tenants stay in memory.
+const TREES: usize = 64;
+
+/// The trees that were used last.
+#[derive(Default)]
+pub(super) struct LogCache {
+    trees: Mutex<HashMap<TenantId, Arc<Mutex<Log>>>>,
+}
+
+impl LogCache {
+    fn tree(&self, tenant: TenantId) -> Arc<Mutex<Log>> {
+        let mut trees = self.trees.lock().unwrap_or_else(PoisonError::into_inner);
+        if trees.len() >= TREES && !trees.contains_key(&tenant) {
+            // Any other will do: what is dropped can be built again.
+            let other = trees.keys().next().copied();
+            other.and_then(|other| trees.remove(&other));
+        }
+        trees.entry(tenant).or_default().clone()
+    }
+}
+
+#[async_trait]
+impl LogStore for SqliteTenant {
+    async fn prove(&self, run: RunId) -> Result<Option<RunProof>, StoreError> {
+        let (tenant, tree) = (self.tenant, self.store.inner.logs.tree(self.tenant));
+        self.store.inner.read(move |connection| prove(connection, tenant, run, &tree)).await
+    }
+
+    async fn log_head(&self) -> Result<(u64, Digest), StoreError> {
+        let (tenant, tree) = (self.tenant, self.store.inner.logs.tree(self.tenant));
+        let head = move |connection: &Connection| {
+            let mut log = tree.lock().unwrap_or_else(PoisonError::into_inner);
+            catch_up(connection, tenant, &mut log)?;
+            Ok((log.size(), log.root()))
+        };
+        self.store.inner.read(head).await
+    }
+}
+
+pub(super) fn add_leaf(
+    connection: &Connection,
+    tenant: TenantId,
+    run: RunId,
+    seq: Seq,
+    head: Digest,
+) -> rusqlite::Result<()> {
+    // The key makes finding the last leaf one step down the tree; only this thread adds any.
+    connection
+        .prepare_cached(
+            "INSERT INTO leaves (tenant, idx, run, seq, head)
+             VALUES (?1, (SELECT coalesce(max(idx) + 1, 0) FROM leaves WHERE tenant = ?1), ?2, ?3, ?4)",
+        )?
+        .execute(params![Sql(tenant), Sql(run), Sql(seq), Sql(head)])
+        .map(drop)
+}
+
+fn catch_up(connection: &Connection, tenant: TenantId, log: &mut Log) -> Result<(), StoreError> {
+    let mut select = connection
+        .prepare_cached("SELECT idx, run, seq, head FROM leaves WHERE tenant = ? AND idx >= ? ORDER BY idx")
+        .map_err(unavailable)?;
+    let mut rows = select.query(params![Sql(tenant), Sql(Seq(log.size()))]).map_err(unavailable)?;
+    while let Some(row) = rows.next().map_err(unavailable)? {
+        let leaf = || -> rusqlite::Result<(Seq, Leaf)> {
+            let Sql(index): Sql<Seq> = row.get(0)?;
+            let (Sql(run), Sql(seq), Sql(head)) = (row.get(1)?, row.get(2)?, row.get(3)?);
+            Ok((index, Leaf { run, seq, head }))
+        };
+        let (index, leaf) = leaf().map_err(unavailable)?;
+        if index.0 != log.size() {
+            return Err(StoreError::Damaged(format!("leaf {} of tenant {tenant} is missing", log.size())));
+        }
+        log.push(leaf);
+    }
+    Ok(())
+}
+
+fn prove(
+    connection: &Connection,
+    tenant: TenantId,
+    run: RunId,
+    tree: &Mutex<Log>,
+) -> Result<Option<RunProof>, StoreError> {
+    if run::read(connection, tenant, run).map_err(unavailable)?.is_none() {
+        return Ok(None);
+    }
+    let events = event::read(connection, tenant, run, Seq::START, usize::MAX)?;
+    let mut policies = Vec::new();
+    for digest in policies_named_by(&events) {
+        policies.extend(event::policy(connection, tenant, digest)?);
+    }
+    let mut log = tree.lock().unwrap_or_else(PoisonError::into_inner);
+    catch_up(connection, tenant, &mut log)?;
+    let mut leaves = Vec::new();
+    for index in places(connection, tenant, run)? {
+        let leaf = usize::try_from(index).ok().and_then(|index| log.leaves().get(index)).copied();
+        if let (Some(leaf), Some(path)) = (leaf, log.prove_inclusion(index)) {
+            leaves.push(LoggedLeaf { leaf, index, path });
+        }
+    }
+    let record = RunRecord { tenant, run, events, leaves, policies, artifacts: Vec::new() };
+    Ok(Some(RunProof { record, size: log.size(), root: log.root() }))
+}
+
+fn places(connection: &Connection, tenant: TenantId, run: RunId) -> Result<Vec<u64>, StoreError> {
+    let places = || -> rusqlite::Result<Vec<u64>> {
+        let mut select =
+            connection.prepare_cached("SELECT idx FROM leaves WHERE tenant = ? AND run = ? ORDER BY idx")?;
+        select
+            .query_map(params![Sql(tenant), Sql(run)], |row| {
+                row.get::<_, Sql<Seq>>(0).map(|Sql(Seq(index))| index)
+            })?
+            .collect()
+    };
+    places().map_err(unavailable)
+}

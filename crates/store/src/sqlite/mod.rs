@@ -1,0 +1,211 @@
+//! The embedded store: one SQLite file, one writer with group commit, a few readers.
+//!
+//! `writer.rs` owns the one connection that writes; `pool.rs` hands out those that read; `migrate.rs` brings the schema
+//! up to date before either exists. The files by noun hold the SQL.
+
+mod check;
+mod event;
+mod job;
+mod log;
+mod migrate;
+mod pool;
+mod row;
+mod run;
+mod writer;
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use rusqlite::Connection;
+use schema::TenantId;
+use tokio::sync::Notify;
+
+use crate::error::StoreError;
+use crate::group_commit::{GroupCommit, Options};
+use crate::{JobQueue, Store, TenantStore};
+pub use check::{Checked, check};
+use log::LogCache;
+pub use migrate::MigrateError;
+use pool::Pool;
+use writer::SqliteWriter;
+
+/// What a commit survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// The end of the process, however it comes (`kill -9`).
+    #[default]
+    Commit,
+    /// The end of the machine's power too. Every commit waits for the disk.
+    Fsync,
+}
+
+/// Why the database cannot be opened. Nothing was changed, except that a finished migration stays.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The file or its folder is out of reach.
+    #[error("{path} cannot be opened")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        cause: std::io::Error,
+    },
+    /// Another process has it open.
+    #[error("{path} is in use by another process")]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is not a database, or a damaged one.
+    #[error("{path} is not a database that can be read; restore a backup of it")]
+    NotADatabase {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite says.
+        #[source]
+        cause: rusqlite::Error,
+    },
+    /// Its schema cannot be brought up to date.
+    #[error("the schema of {path} cannot be brought up to date")]
+    Migrate {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        cause: MigrateError,
+    },
+}
+
+/// A database in one file. Cloning it is cheap.
+#[derive(Clone)]
+pub struct SqliteStore {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    writer: GroupCommit<SqliteWriter>,
+    readers: Pool,
+    logs: LogCache,
+    new_work: Notify,
+    /// Held as long as the store is: one owner per database.
+    _owner: File,
+}
+
+impl SqliteStore {
+    /// Opens the database at `path`, or begins one, and brings its schema up to date.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn open(path: &Path, durability: Durability) -> Result<Self, OpenError> {
+        Self::open_with(path, durability, Options::default())
+    }
+
+    /// The same with other bounds for group commit.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn open_with(path: &Path, durability: Durability, options: Options) -> Result<Self, OpenError> {
+        let io = |cause| OpenError::Io { path: path.to_owned(), cause };
+        let damaged = |cause| OpenError::NotADatabase { path: path.to_owned(), cause };
+        let owner = own(path)?;
+        private_file(path).map_err(io)?;
+        let mut connection = connect(path, durability).map_err(damaged)?;
+        migrate::run(&mut connection, path)
+            .map_err(|cause| OpenError::Migrate { path: path.to_owned(), cause })?;
+        let readers = Pool::open(path).map_err(damaged)?;
+        let writer = GroupCommit::start(SqliteWriter::new(connection), options).map_err(io)?;
+        let inner =
+            Inner { writer, readers, logs: LogCache::default(), new_work: Notify::new(), _owner: owner };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+}
+
+/// Takes the lock that says whose database it is. A file of its own: SQLite's locks come and go with transactions.
+fn own(path: &Path) -> Result<File, OpenError> {
+    let mut lock = path.as_os_str().to_owned();
+    lock.push("-owner");
+    let io = |cause| OpenError::Io { path: path.to_owned(), cause };
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&lock).map_err(io)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(OpenError::InUse { path: path.to_owned() }),
+        Err(TryLockError::Error(cause)) => Err(io(cause)),
+    }
+}
+
+/// Makes the file for its owner only, before SQLite would make it for everybody.
+fn private_file(path: &Path) -> std::io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path).map(drop)
+}
+
+fn connect(path: &Path, durability: Durability) -> rusqlite::Result<Connection> {
+    let connection = Connection::open(path)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    let synchronous = match durability {
+        // In WAL mode a commit is with the operating system when it returns; only a power cut can take it back.
+        Durability::Commit => "NORMAL",
+        Durability::Fsync => "FULL",
+    };
+    connection.pragma_update(None, "synchronous", synchronous)?;
+    connection.pragma_update(None, "cell_size_check", true)?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    connection.pragma_update(None, "cache_size", -65_536)?; // KiB
+    connection.pragma_update(None, "wal_autocheckpoint", 4_000)?; // pages
+    connection.busy_timeout(std::time::Duration::from_secs(10))?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(connection)
+}
+
+/// One tenant's side of the store.
+pub(crate) struct SqliteTenant {
+    store: SqliteStore,
+    tenant: TenantId,
+}
+
+/// The workers' side of the store.
+pub(crate) struct SqliteJobs {
+    store: SqliteStore,
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    fn tenant(&self, tenant: TenantId) -> Box<dyn TenantStore> {
+        Box::new(SqliteTenant { store: self.clone(), tenant })
+    }
+
+    fn jobs(&self) -> Box<dyn JobQueue> {
+        Box::new(SqliteJobs { store: self.clone() })
+    }
+
+    async fn ready(&self) -> Result<(), StoreError> {
+        self.inner.write(writer::Request::Nothing).await.map(drop).map_err(Into::into)
+    }
+}
+
+impl Inner {
+    /// Reads on a thread where waiting for the disk holds nobody up.
+    async fn read<T: Send + 'static>(
+        self: &Arc<Self>,
+        read: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let inner = self.clone();
+        tokio::task::spawn_blocking(move || inner.readers.with(read))
+            .await
+            .map_err(StoreError::unavailable)?
+    }
+
+    async fn write(&self, request: writer::Request) -> Result<writer::Reply, writer::WriteError> {
+        use crate::group_commit::SubmitError;
+        self.writer.submit(request).await.map_err(|error| match error {
+            SubmitError::Refused(error) => error,
+            SubmitError::Gone => writer::WriteError::Gone,
+        })
+    }
+}

@@ -1,0 +1,70 @@
+//! Connections that read. WAL lets them read while the writer writes.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, PoisonError};
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::row::unavailable;
+use crate::error::StoreError;
+
+/// As many readers as may be busy at once; more callers wait.
+const READERS: usize = 4;
+
+/// A few read-only connections, opened when they are first needed.
+pub(super) struct Pool {
+    path: PathBuf,
+    idle: Mutex<Idle>,
+    returned: Condvar,
+}
+
+struct Idle {
+    connections: Vec<Connection>,
+    open: usize,
+}
+
+impl Pool {
+    pub(super) fn open(path: &Path) -> rusqlite::Result<Self> {
+        let first = read_only(path)?;
+        let idle = Mutex::new(Idle { connections: vec![first], open: 1 });
+        Ok(Self { path: path.to_owned(), idle, returned: Condvar::new() })
+    }
+
+    /// Reads on a connection, and gives it back whatever happens.
+    pub(super) fn with<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        let connection = self.take().map_err(unavailable)?;
+        let found = read(&connection);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).connections.push(connection);
+        self.returned.notify_one();
+        found
+    }
+
+    fn take(&self) -> rusqlite::Result<Connection> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            if let Some(connection) = idle.connections.pop() {
+                return Ok(connection);
+            }
+            if idle.open < READERS {
+                let connection = read_only(&self.path)?;
+                idle.open += 1;
+                return Ok(connection);
+            }
+            idle = self.returned.wait(idle).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+fn read_only(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = Connection::open_with_flags(
+        path,
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+    )?;
+    connection.busy_timeout(std::time::Duration::from_secs(10))?;
+    connection.pragma_update(None, "cell_size_check", true)?;
+    connection.set_prepared_statement_cache_capacity(32);
+    Ok(connection)
+}

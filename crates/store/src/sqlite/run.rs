@@ -1,0 +1,69 @@
+//! Rows of runs in SQLite.
+
+use std::num::NonZeroU32;
+
+use async_trait::async_trait;
+use rusqlite::{Connection, OptionalExtension as _, params};
+use schema::{RunId, TenantId};
+
+use super::SqliteTenant;
+use super::row::{Sql, unavailable};
+use crate::error::StoreError;
+use crate::run::{RunRow, RunStore};
+
+#[async_trait]
+impl RunStore for SqliteTenant {
+    async fn run(&self, run: RunId) -> Result<Option<RunRow>, StoreError> {
+        let tenant = self.tenant;
+        self.store.inner.read(move |connection| read(connection, tenant, run).map_err(unavailable)).await
+    }
+
+    async fn runs(&self, before: Option<RunId>, limit: NonZeroU32) -> Result<Vec<RunRow>, StoreError> {
+        let tenant = self.tenant;
+        self.store
+            .inner
+            .read(move |connection| list(connection, tenant, before, limit).map_err(unavailable))
+            .await
+    }
+}
+
+pub(super) fn read(
+    connection: &Connection,
+    tenant: TenantId,
+    run: RunId,
+) -> rusqlite::Result<Option<RunRow>> {
+    connection
+        .prepare_cached("SELECT row FROM runs WHERE tenant = ? AND run = ?")?
+        .query_row(params![Sql(tenant), Sql(run)], parse)
+        .optional()
+}
+
+pub(super) fn write(connection: &Connection, tenant: TenantId, row: &RunRow) -> rusqlite::Result<()> {
+    // A row is JSON already; writing it out cannot fail.
+    let text = serde_json::to_string(row).unwrap_or_default();
+    connection
+        .prepare_cached("INSERT OR REPLACE INTO runs (tenant, run, seq, head, row) VALUES (?, ?, ?, ?, ?)")?
+        .execute(params![Sql(tenant), Sql(row.id), Sql(row.seq), Sql(row.head), text])
+        .map(drop)
+}
+
+fn list(
+    connection: &Connection,
+    tenant: TenantId,
+    before: Option<RunId>,
+    limit: NonZeroU32,
+) -> rusqlite::Result<Vec<RunRow>> {
+    // Ids sort by the time they were made, so the key is also the order.
+    let before = before.map_or([0xff; 17].to_vec(), |run| run.as_bytes().to_vec());
+    connection
+        .prepare_cached("SELECT row FROM runs WHERE tenant = ? AND run < ? ORDER BY run DESC LIMIT ?")?
+        .query_map(params![Sql(tenant), before, limit.get()], parse)?
+        .collect()
+}
+
+fn parse(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunRow> {
+    let text = row.get_ref(0)?.as_str()?;
+    serde_json::from_str(text).map_err(|error| {
+        rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, error.into())
+    })
+}

@@ -1,0 +1,165 @@
+//! The one connection that writes, behind group commit.
+
+use std::sync::Arc;
+
+use rusqlite::Connection;
+use schema::{JobId, RunId, Seq, TenantId, Timestamp};
+
+use super::event::{self, Prepared};
+use super::job as jobs;
+use super::job::{self, ClaimRequest};
+use super::row::unavailable;
+use crate::commit::CommitError;
+use crate::error::StoreError;
+use crate::group_commit::Writer;
+use crate::job::{Claimed, LeaseToken, Retry};
+
+/// Everything that writes.
+pub(super) enum Request {
+    /// Nothing, to see whether a write would go through.
+    Nothing,
+    Commit(Prepared),
+    Claim(ClaimRequest),
+    Extend {
+        job: JobId,
+        token: LeaseToken,
+        lease_until: Timestamp,
+    },
+    Complete {
+        job: JobId,
+        token: LeaseToken,
+    },
+    Fail {
+        job: JobId,
+        token: LeaseToken,
+        error: String,
+        retry: Retry,
+    },
+    Requeue {
+        tenant: TenantId,
+        job: JobId,
+        now: Timestamp,
+    },
+}
+
+/// What a writer answers.
+pub(super) enum Reply {
+    Done,
+    Claimed(Vec<Claimed>),
+    /// Whether a row was there to be changed.
+    Changed(bool),
+}
+
+/// Why something was not written; cloned when a failed commit is told to many.
+#[derive(Debug, Clone)]
+pub(super) enum WriteError {
+    Moved { run: RunId, expected: Seq, actual: Seq },
+    Refused { run: RunId, cause: ledger::ChainError },
+    Store(Arc<StoreError>),
+    Gone,
+}
+
+impl From<rusqlite::Error> for WriteError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Store(Arc::new(unavailable(error)))
+    }
+}
+impl From<WriteError> for StoreError {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::Store(error) => match Arc::try_unwrap(error) {
+                Ok(error) => error,
+                Err(shared) => match &*shared {
+                    Self::Damaged(what) => Self::Damaged(what.clone()),
+                    Self::Unavailable(_) => Self::unavailable(shared.to_string() + ": " + &cause(&shared)),
+                },
+            },
+            WriteError::Gone => Self::unavailable("the writer has stopped"),
+            WriteError::Moved { .. } | WriteError::Refused { .. } => {
+                Self::unavailable("only a commit can be refused")
+            }
+        }
+    }
+}
+impl From<WriteError> for CommitError {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::Moved { run, expected, actual } => Self::Moved { run, expected, actual },
+            WriteError::Refused { run, cause } => Self::Refused { run, cause },
+            other => Self::Store(other.into()),
+        }
+    }
+}
+
+fn cause(error: &StoreError) -> String {
+    std::error::Error::source(error).map(ToString::to_string).unwrap_or_default()
+}
+
+/// Owns the connection that writes.
+pub(super) struct SqliteWriter {
+    connection: Connection,
+    /// Why the open transaction must not be committed.
+    failed: Option<WriteError>,
+}
+
+impl SqliteWriter {
+    pub(super) fn new(connection: Connection) -> Self {
+        Self { connection, failed: None }
+    }
+
+    fn perform(&self, request: Request) -> Result<Reply, WriteError> {
+        let connection = &self.connection;
+        match request {
+            Request::Nothing => Ok(Reply::Done),
+            Request::Commit(prepared) => event::write(connection, &prepared).map(|()| Reply::Done),
+            Request::Claim(claim) => Ok(Reply::Claimed(job::claim(connection, &claim)?)),
+            Request::Extend { job, token, lease_until } => {
+                Ok(Reply::Changed(jobs::extend(connection, job, token, lease_until)?))
+            }
+            Request::Complete { job, token } => Ok(Reply::Changed(jobs::complete(connection, job, token)?)),
+            Request::Fail { job, token, error, retry } => {
+                Ok(Reply::Changed(jobs::fail(connection, job, token, &error, &retry)?))
+            }
+            Request::Requeue { tenant, job, now } => {
+                Ok(Reply::Changed(jobs::requeue(connection, tenant, job, now)?))
+            }
+        }
+    }
+}
+
+impl Writer for SqliteWriter {
+    type Request = Request;
+    type Reply = Reply;
+    type Error = WriteError;
+
+    fn begin(&mut self) -> Result<(), WriteError> {
+        // Immediate: the write lock is taken now, not in the middle.
+        Ok(self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]).map(drop)?)
+    }
+
+    fn apply(&mut self, request: Request) -> Result<Reply, WriteError> {
+        let performed = self.perform(request);
+        if let Err(error @ WriteError::Store(_)) = &performed {
+            // What is refused is refused before it writes; this one was in the middle, so the others cannot stand either.
+            self.failed = Some(error.clone());
+        }
+        performed
+    }
+
+    fn commit(&mut self) -> Result<(), WriteError> {
+        let committed = match self.failed.take() {
+            Some(error) => Err(error),
+            None => self
+                .connection
+                .prepare_cached("COMMIT")
+                .and_then(|mut commit| commit.execute([]))
+                .map(drop)
+                .map_err(Into::into),
+        };
+        if committed.is_err() && !self.connection.is_autocommit() {
+            // A commit that failed for want of space leaves its transaction open.
+            let _ = self.connection.execute_batch("ROLLBACK");
+        }
+        committed
+    }
+}

@@ -1,0 +1,88 @@
+//! The embedded store keeps every promise, and a few of its own.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+use std::path::Path;
+
+use store::sqlite::{Durability, OpenError, SqliteStore, check};
+use store::{Store, StoreError};
+
+/// A store in a folder that goes away with the process.
+fn temporary() -> SqliteStore {
+    let folder = tempfile::tempdir().unwrap().keep();
+    SqliteStore::open(&folder.join("punk.db"), Durability::Commit).unwrap()
+}
+
+store::suite!(temporary());
+
+#[test]
+fn a_second_owner_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("punk.db");
+    let _owner = SqliteStore::open(&path, Durability::Commit).unwrap();
+    assert!(matches!(SqliteStore::open(&path, Durability::Commit), Err(OpenError::InUse { .. })));
+}
+
+#[test]
+#[cfg(unix)]
+fn the_file_is_for_its_owner_only() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("punk.db");
+    let _store = SqliteStore::open(&path, Durability::Fsync).unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn what_is_no_database_is_refused_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("punk.db");
+    let text = "this is not a database, and it is longer than the header of one would be. ".repeat(20);
+    std::fs::write(&path, &text).unwrap();
+    assert!(matches!(SqliteStore::open(&path, Durability::Commit), Err(OpenError::NotADatabase { .. })));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
+}
+
+/// Commits `runs` runs of three events and closes the store, so that everything is in the main file.
+fn written(path: &Path, runs: u8) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let store = SqliteStore::open(path, Durability::Commit).unwrap();
+        for _ in 0..runs {
+            store::conformance::all_of_a_commit_is_there_or_none_of_it(&store).await;
+        }
+        store.ready().await.unwrap();
+    });
+}
+
+#[test]
+fn a_changed_byte_in_a_segment_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("punk.db");
+    written(&path, 3);
+    let checked = check(&path).unwrap();
+    assert!(checked.events > 0 && checked.runs > 0);
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.execute("UPDATE segments SET body = CAST(replace(CAST(body AS TEXT), '\"type\":\"', '\"type\":\"x') AS BLOB) WHERE id = 1", []).unwrap();
+    drop(connection);
+    assert!(matches!(check(&path), Err(StoreError::Damaged(_))));
+}
+
+#[test]
+fn a_row_that_is_not_what_its_events_say_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("punk.db");
+    written(&path, 2);
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection
+        .execute("UPDATE runs SET row = replace(row, '\"finished\":false', '\"finished\":true')", [])
+        .unwrap();
+    drop(connection);
+    let outcome = check(&path);
+    assert!(matches!(outcome, Err(StoreError::Damaged(_))), "{outcome:?}");
+}
