@@ -1,11 +1,11 @@
 //! `cargo xtask soak`: what takes too long for every commit. Each job runs for as long as it is told.
 //!
-//! To add a job (the kill harness, the simulations): one entry in [`JOBS`].
+//! To add a job: one entry in [`JOBS`].
 
 use crate::args::Soak;
 use crate::run::{Verdict, open, sum_up, timed};
 use crate::step::{Outcome, fuzz};
-use crate::tool::{CXX, FUZZ, Tool, install_absent};
+use crate::tool::{CXX, FUZZ, NEXTEST, Tool, install_absent};
 use crate::world::World;
 
 struct Job {
@@ -14,7 +14,13 @@ struct Job {
     run: fn(&World, &Soak) -> Outcome,
 }
 
-const JOBS: &[Job] = &[Job { name: "fuzz", tools: &[&FUZZ, &CXX], run: fuzz_long }];
+const JOBS: &[Job] = &[
+    Job { name: "kill", tools: &[&NEXTEST], run: kill_often },
+    Job { name: "fuzz", tools: &[&FUZZ, &CXX], run: fuzz_long },
+];
+
+/// How often the kill harness kills in a soak; `cargo xtask test` runs a few rounds of the same.
+const KILLS: &str = "50";
 
 /// Runs the jobs that the filter names, or all. A filter that is no job's name is a part of one: a fuzz target.
 pub(crate) fn run(soak: &Soak) -> Result<Verdict, String> {
@@ -33,6 +39,13 @@ pub(crate) fn run(soak: &Soak) -> Result<Verdict, String> {
         }
     }
     Ok(sum_up(&finished))
+}
+
+fn kill_often(world: &World, _: &Soak) -> Outcome {
+    let mut command =
+        world.cargo(["nextest", "run", "--locked", "--package", "cli", "--test", "kill", "--no-capture"]);
+    command.env("PUNK_KILL_ROUNDS", KILLS);
+    world.run(&mut command).into()
 }
 
 /// Collects inputs in the cache folder, so that the next soak begins where this one ended.

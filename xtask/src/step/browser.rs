@@ -1,4 +1,5 @@
-//! The browser suite: node scripts in `tests/browser` that drive Debian's Chromium through playwright-core.
+//! The suites that node runs: `tests/browser`, which drives Debian's Chromium through playwright-core, and the tests of
+//! the second verifier.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,9 +13,19 @@ pub(super) fn run(world: &World, _: &Chosen) -> Outcome {
     if let Err(trouble) = install_packages(world) {
         return Outcome::failed(format!("npm packages: {trouble}"));
     }
-    let suites = suites(&world.root.join("tests/browser"));
+    run_suites(world, suites(&world.root.join("tests/browser")))
+}
+
+/// The tests of the verifier in `tests/verifier`, which needs no package and no browser.
+pub(super) fn verifier(world: &World, _: &Chosen) -> Outcome {
+    let mut suites = suites(&world.root.join("tests/verifier"));
+    suites.retain(|path| path.to_string_lossy().ends_with(".test.mjs"));
+    run_suites(world, suites)
+}
+
+fn run_suites(world: &World, suites: Vec<PathBuf>) -> Outcome {
     if suites.is_empty() {
-        return Outcome::failed("tests/browser has no .mjs file");
+        return Outcome::failed("the folder has no suite");
     }
     let mut command = world.command("node");
     command.args(["--test", "--test-reporter=spec"]).args(suites);

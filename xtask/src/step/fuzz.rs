@@ -1,7 +1,8 @@
 //! Fuzzing: seconds per target in `test`, minutes in `soak`.
 //!
-//! The committed inputs in `fuzz/seeds/<target>` are read and never written, except by `soak --keep`. What libFuzzer
-//! finds goes to a working folder outside the tree, and a crashing input to `fuzz/artifacts`, where git does not look.
+//! The committed inputs, a few by hand in `fuzz/seeds/<target>` and what fuzzing found in `fuzz/corpus/<target>.tar.gz`,
+//! are read and never written, except by `soak --keep`. What libFuzzer finds goes to a working folder outside the tree,
+//! and a crashing input to `fuzz/artifacts`, where git does not look.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -59,23 +60,45 @@ pub(crate) fn run(world: &World, targets: &[String], seconds: u64, corpora: &Pat
     }
 }
 
-/// Copies into the committed seeds what reaches code that they do not.
+/// Packs what reaches code into the committed corpus: libFuzzer merges into an empty folder what adds coverage.
 pub(crate) fn keep(world: &World, targets: &[String], corpora: &Path) -> Outcome {
     let kept = targets.iter().try_for_each(|target| {
-        let seeds = seeds(world, target);
-        fs::create_dir_all(&seeds).map_err(|error| format!("cannot create {}: {error}", seeds.display()))?;
-        // libFuzzer merges into the first folder what adds coverage from the others.
-        fuzz(world, target, &[seeds, corpora.join(target)], &["-merge=1"])
+        let merged = world.folder().join("merged").join(target);
+        fs::create_dir_all(&merged)
+            .map_err(|error| format!("cannot create {}: {error}", merged.display()))?;
+        fuzz(world, target, &[merged.clone(), corpora.join(target), seeds(world, target)], &["-merge=1"])?;
+        // The same inputs make the same archive, whoever packs them and when.
+        let mut tar = world.command("tar");
+        tar.args([
+            "--sort=name",
+            "--mtime=@0",
+            "--owner=0",
+            "--group=0",
+            "--numeric-owner",
+            "--use-compress-program=gzip -9n",
+        ]);
+        tar.arg("-cf").arg(archive(world, target)).arg("-C").arg(&merged).arg(".");
+        world.run(&mut tar).map_err(|trouble| trouble.to_string())
     });
     kept.into()
 }
 
-/// The folders of a target's inputs: the one that libFuzzer writes to, then the committed seeds.
+/// The folders of a target's inputs: the one that libFuzzer writes to, begun from the committed corpus, then the seeds.
 fn inputs(world: &World, target: &str, corpora: &Path) -> Result<Vec<PathBuf>, String> {
     let working = corpora.join(target);
     fs::create_dir_all(&working).map_err(|error| format!("cannot create {}: {error}", working.display()))?;
+    let archive = archive(world, target);
+    if archive.exists() {
+        let mut tar = world.command("tar");
+        tar.arg("-xzf").arg(archive).arg("-C").arg(&working);
+        world.run(&mut tar).map_err(|trouble| trouble.to_string())?;
+    }
     let seeds = seeds(world, target);
     Ok(if seeds.is_dir() { vec![working, seeds] } else { vec![working] })
+}
+
+fn archive(world: &World, target: &str) -> PathBuf {
+    world.root.join("fuzz/corpus").join(format!("{target}.tar.gz"))
 }
 
 fn seeds(world: &World, target: &str) -> PathBuf {

@@ -57,6 +57,13 @@ pub(crate) const STEPS: &[Step] = &[
         run: browser::run,
     },
     Step {
+        name: "verifier",
+        about: "the second verifier's own tests",
+        tools: &[&NODE],
+        services: &[],
+        run: browser::verifier,
+    },
+    Step {
         name: "clippy",
         about: "no warning in any target",
         tools: &[&CLIPPY],
