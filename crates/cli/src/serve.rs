@@ -17,20 +17,13 @@ use std::path::Path;
 use std::sync::Arc;
 use store::Store;
 use store::memory::MemoryStore;
+use store::postgres::PostgresStore;
 use store::sqlite::{Durability, SqliteStore};
 use telemetry::mask::Mask;
 use telemetry::metrics::{Build, Metrics};
 
 pub(crate) fn run(common: &Common) -> Result<Answer, Failure> {
     let settings = settings::load(common)?;
-    if settings.secret("store.url").is_some() {
-        return Err(Failure::new(
-            Exit::Usage,
-            "punk_not_there_yet",
-            "store.url is set, and there is no Postgres store yet",
-        )
-        .hint("unset PUNK_DATABASE_URL and DATABASE_URL; the ledger is then kept in the data folder"));
-    }
     let _guard = observe::start(&settings)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::of(Exit::Environment, "punk_no_runtime", &error))?;
@@ -50,7 +43,7 @@ async fn serve(settings: &Settings) -> Result<Answer, Failure> {
     })?;
     let installation = Installation {
         keys: keys(settings)?,
-        store: open_store(settings)?,
+        store: open_store(settings).await?,
         log_name: settings.log_name().to_owned(),
         api_key: settings.api_key().map(crypto::Secret::duplicate),
         mask: Mask::new(settings.secrets()),
@@ -83,7 +76,13 @@ fn announce(address: SocketAddr) {
 }
 
 /// The store that is configured.
-fn open_store(settings: &Settings) -> Result<Arc<dyn Store>, Failure> {
+async fn open_store(settings: &Settings) -> Result<Arc<dyn Store>, Failure> {
+    if let Some(url) = settings.secret("store.url") {
+        let opened = PostgresStore::connect(url.expose()).await;
+        let store =
+            opened.map_err(|error| Failure::of(Exit::Environment, "punk_store_unavailable", &error))?;
+        return Ok(Arc::new(store));
+    }
     let path = settings.db_path();
     if path == Path::new(":memory:") {
         tracing::warn!("the store is in memory: what is recorded ends with this process");

@@ -80,8 +80,9 @@ fn a_data_folder_that_is_a_file_fails() {
 }
 
 #[test]
-fn a_database_that_does_not_answer_fails_and_the_reserved_key_is_pointed_out() {
+fn a_database_that_does_not_answer_fails_and_a_reserved_key_is_pointed_out() {
     let world = ready_world()
+        .set("PUNK_REDIS_URL", "redis://127.0.0.1:1/")
         .set("PUNK_DATABASE_URL", &format!("postgres://me:hunter2@127.0.0.1:{}/punk", free_port()));
     let found = grades(&world);
     assert!(

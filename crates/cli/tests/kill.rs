@@ -12,12 +12,16 @@
 mod world;
 
 use std::collections::BTreeMap;
+use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use schema::TenantId;
 use serde_json::{Value, json};
+use store::Store as _;
+use store::postgres::PostgresStore;
 use world::World;
 use world::gateway::{Gateway, try_request};
 
@@ -32,13 +36,39 @@ type Acknowledged = Mutex<BTreeMap<String, BTreeMap<u64, u64>>>;
 
 #[test]
 fn what_was_acknowledged_survives_kill_9_under_load() {
+    kill_it_again_and_again(&[], |world| {
+        let checked = world.punk(&["verify", "--ledger", "data/punk.db", "--json"]);
+        assert_eq!(checked.code, 0, "{}{}", checked.stdout, checked.stderr);
+    });
+}
+
+#[test]
+fn what_was_acknowledged_survives_kill_9_under_load_on_postgres() {
+    let server = std::env::var("PUNK_TEST_POSTGRES_URL")
+        .expect("`cargo xtask test` starts a Postgres server and says where");
+    let database = format!("kill_{}", std::process::id());
+    let made = Command::new("psql").args([&server, "-qc", &format!("CREATE DATABASE {database}")]).status();
+    assert!(made.expect("psql runs; `cargo xtask test` installs it").success());
+    let (base, _) = server.rsplit_once('/').unwrap();
+    let url = format!("{base}/{database}");
+    kill_it_again_and_again(&[("PUNK_DATABASE_URL", &url)], |_| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let store = PostgresStore::connect(&url).await.unwrap();
+            let audited = store::audit(&*store.tenant(TenantId::NIL), TenantId::NIL).await.unwrap();
+            assert!(audited.events > 0);
+        });
+    });
+}
+
+fn kill_it_again_and_again(environment: &[(&str, &str)], audit: impl Fn(&World)) {
     let (rounds, seed) = (setting("PUNK_KILL_ROUNDS", 4), setting("PUNK_KILL_SEED", 7));
     println!("{rounds} rounds, PUNK_KILL_SEED={seed}");
     let world = World::new();
     let acknowledged: Acknowledged = Mutex::default();
     let numbers = AtomicU64::new(1);
     for round in 0..rounds {
-        let mut gateway = Gateway::start(&world, &[]);
+        let mut gateway = Gateway::start(&world, environment);
         let over = AtomicBool::new(false);
         thread::scope(|scope| {
             for client in 0..CLIENTS {
@@ -53,7 +83,9 @@ fn what_was_acknowledged_survives_kill_9_under_load() {
             over.store(true, Ordering::Relaxed);
         });
         drop(gateway);
-        check(&world, &acknowledged.lock().unwrap());
+        audit(&world);
+        let gateway = Gateway::start(&world, environment);
+        check(&gateway, &acknowledged.lock().unwrap());
     }
     let events: usize = acknowledged.lock().unwrap().values().map(BTreeMap::len).sum();
     assert!(events as u64 > rounds * 20, "only {events} events were acknowledged: nothing was tested");
@@ -92,10 +124,8 @@ fn write_until(
     }
 }
 
-fn check(world: &World, acknowledged: &BTreeMap<String, BTreeMap<u64, u64>>) {
-    let checked = world.punk(&["verify", "--ledger", "data/punk.db", "--json"]);
-    assert_eq!(checked.code, 0, "{}{}", checked.stdout, checked.stderr);
-    let gateway = Gateway::start(world, &[]);
+/// Whatever was acknowledged is where it was said to be, and nothing is there twice.
+fn check(gateway: &Gateway, acknowledged: &BTreeMap<String, BTreeMap<u64, u64>>) {
     let mut seen = BTreeMap::new();
     for (run, events) in acknowledged {
         let detail = gateway.request("GET", &format!("/api/v1/runs/{run}"), &[], "").json();

@@ -14,6 +14,7 @@
 //!
 //! To add a method: the trait, the three adapters, and a promise in `conformance/`, which every adapter must keep.
 
+mod audit;
 mod commit;
 #[cfg(feature = "conformance")]
 pub mod conformance;
@@ -23,11 +24,14 @@ pub mod group_commit;
 mod job;
 mod log;
 pub mod memory;
+#[cfg(feature = "postgres")]
+pub mod postgres;
 mod run;
 pub mod sqlite;
 
 use schema::TenantId;
 
+pub use audit::{Audited, audit};
 pub use commit::{Append, Commit, CommitError, Settle};
 pub use error::{BoxError, StoreError};
 pub use event::EventStore;

@@ -27,11 +27,10 @@ pub(super) static SECTION: Section = Section {
             "store.url",
             "PUNK_DATABASE_URL",
             Kind::Url(&["postgres", "postgresql"]),
-            "Postgres database; wins over `store.path`.",
+            "Postgres database; wins over `store.path`. The connection is not encrypted yet: keep it on a trusted network.",
         )
         .fallback("DATABASE_URL")
-        .secret()
-        .reserved("the Postgres store"),
+        .secret(),
         Key::new(
             "store.redis_url",
             "PUNK_REDIS_URL",

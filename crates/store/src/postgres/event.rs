@@ -1,0 +1,43 @@
+//! Events: an append is one row of `segments`.
+
+use std::num::NonZeroU32;
+
+use async_trait::async_trait;
+use ledger::Event;
+use schema::{RunId, Seq};
+
+use super::Tenant;
+use super::row::{bigint, column};
+use crate::commit::{Commit, CommitError};
+use crate::error::StoreError;
+use crate::event::EventStore;
+
+/// Starts at the segment that holds the event after `$3`, found by the key; every row has at least one event past it.
+const EVENTS: &str = "SELECT body FROM segments WHERE tenant = $1 AND run = $2
+    AND first_seq >= (SELECT max(first_seq) FROM segments WHERE tenant = $1 AND run = $2 AND first_seq <= $3::bigint + 1)
+    AND last_seq > $3::bigint ORDER BY first_seq LIMIT $4";
+
+#[async_trait]
+impl EventStore for Tenant {
+    async fn commit(&self, commit: Commit) -> Result<(), CommitError> {
+        super::commit::commit(self, &commit).await
+    }
+
+    async fn events(&self, run: RunId, after: Seq, limit: NonZeroU32) -> Result<Vec<Event>, StoreError> {
+        // One less than the largest, so that the query can add one.
+        let from = bigint(after.0).min(i64::MAX - 1);
+        let run: &[u8] = run.as_bytes();
+        let rows = self.store.query(EVENTS, &[&self.key(), &run, &from, &i64::from(limit.get())]).await?;
+        let limit = usize::try_from(limit.get()).unwrap_or(usize::MAX);
+        let mut events = Vec::new();
+        for row in &rows {
+            let segment: Vec<Event> = column(row, "segments", "body").json()?;
+            events.extend(segment.into_iter().filter(|event| event.seq > after));
+            if events.len() >= limit {
+                break;
+            }
+        }
+        events.truncate(limit);
+        Ok(events)
+    }
+}

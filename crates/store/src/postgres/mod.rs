@@ -1,0 +1,204 @@
+//! The Postgres adapter: any number of processes share one database.
+//!
+//! [`PostgresStore::connect`] brings the schema up to date (`migrate.rs`) and opens a pool. The other files are by noun,
+//! as the traits are; `commit.rs` is the one transaction that writes events.
+//!
+//! - One transaction is one commit. It locks in one order: existing runs, new runs, policies, live jobs, each sorted, and
+//!   the tenant's log last, so that two commits never wait for each other in a circle.
+//! - A leaf's index is given out under the lock of the tenant's row in `logs`: indexes have no gaps, whoever writes.
+//! - Nothing is needed that a Postgres-compatible distributed engine lacks: no triggers, extensions, sequences, advisory
+//!   locks or notifications. Everything works at `READ COMMITTED`, and a transaction that gave way is tried again.
+//! - A commit is as durable as the server's `synchronous_commit` says. After a lost connection it is unknown whether it
+//!   is in: the error is [`StoreError::Unavailable`], and a retry with the same `expected` finds out, as
+//!   [`Moved`](crate::CommitError::Moved) if it is.
+//!
+//! To change the schema: a new file in `migrations/`, a line in `migrate.rs`; an applied migration is never edited.
+
+mod commit;
+mod error;
+mod event;
+mod job;
+mod log;
+mod migrate;
+mod row;
+mod run;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
+use schema::TenantId;
+use tokio::sync::Notify;
+use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Config, NoTls, Row};
+
+pub use error::OpenError;
+
+use crate::error::StoreError;
+use crate::job::JobQueue;
+use crate::{Store, TenantStore};
+use error::FromDriver;
+use log::Logs;
+
+/// How many connections one process opens at most.
+const CONNECTIONS: usize = 16;
+/// How long a caller waits for one of them, or for a new one to be made.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// A node that freezes inside a transaction must not keep a tenant's log locked; a query that hangs is given up.
+const SESSION: &str = "SET idle_in_transaction_session_timeout = '10s'; SET statement_timeout = '30s'";
+
+/// A Postgres database. Clones share its connections.
+#[derive(Clone)]
+pub struct PostgresStore {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    /// Host, port and database, for people.
+    at: String,
+    pool: Pool,
+    logs: Logs,
+    /// Told when this process made work; other processes find it by polling.
+    work: Notify,
+}
+
+/// What one tenant has.
+struct Tenant {
+    store: PostgresStore,
+    tenant: TenantId,
+}
+
+impl PostgresStore {
+    /// Opens the database that `url` names (`postgres://user:password@host:5432/database`), after bringing its schema up
+    /// to date. Any number of processes may do so at once.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub async fn connect(url: &str) -> Result<Self, OpenError> {
+        let mut config: Config = url.parse().map_err(|_| OpenError::Url)?;
+        if config.get_ssl_mode() == SslMode::Require {
+            return Err(OpenError::Tls);
+        }
+        // A server that vanished without a word is noticed in seconds, not in the kernel's quarter of an hour.
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(PATIENCE);
+        }
+        if config.get_tcp_user_timeout().is_none() {
+            config.tcp_user_timeout(PATIENCE);
+        }
+        if config.get_application_name().is_none() {
+            config.application_name("punk");
+        }
+        let at = place(&config);
+        // An @ that was not escaped: the rest of the password was read as the host, and must not be shown as one.
+        if at.contains('@') {
+            return Err(OpenError::Url);
+        }
+        migrate::migrate(&config, &at).await?;
+
+        let manager =
+            Manager::from_config(config, NoTls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
+        let session = Hook::async_fn(|client, _| {
+            Box::pin(async { client.batch_execute(SESSION).await.map_err(HookError::Backend) })
+        });
+        let pool = Pool::builder(manager)
+            .max_size(CONNECTIONS)
+            .wait_timeout(Some(PATIENCE))
+            .create_timeout(Some(PATIENCE))
+            .runtime(Runtime::Tokio1)
+            .post_create(session)
+            .build()
+            .map_err(OpenError::Pool)?;
+        Ok(Self { inner: Arc::new(Inner { at, pool, logs: Logs::default(), work: Notify::new() }) })
+    }
+
+    async fn connection(&self) -> Result<Object, StoreError> {
+        Ok(self.inner.pool.get().await?)
+    }
+
+    /// The rows that one statement gives.
+    async fn query(&self, text: &str, parameters: &[&(dyn ToSql + Sync)]) -> Result<Vec<Row>, StoreError> {
+        let connection = self.connection().await?;
+        let rows = async {
+            let statement = connection.prepare_cached(text).await?;
+            connection.query(&statement, parameters).await
+        };
+        let rows = rows.await;
+        Ok(give_back(connection, rows)?)
+    }
+
+    /// How many rows one statement changes.
+    async fn execute(&self, text: &str, parameters: &[&(dyn ToSql + Sync)]) -> Result<u64, StoreError> {
+        let connection = self.connection().await?;
+        let changed = async {
+            let statement = connection.prepare_cached(text).await?;
+            connection.execute(&statement, parameters).await
+        };
+        let changed = changed.await;
+        Ok(give_back(connection, changed)?)
+    }
+
+    /// Wakes the workers of this process: those that wait now, and the next that would.
+    fn tell_workers(&self) {
+        self.inner.work.notify_waiters();
+        self.inner.work.notify_one();
+    }
+}
+
+impl Tenant {
+    /// The tenant's id as every query's first parameter.
+    fn key(&self) -> &[u8] {
+        self.tenant.as_bytes()
+    }
+}
+
+#[async_trait]
+impl Store for PostgresStore {
+    fn tenant(&self, tenant: TenantId) -> Box<dyn TenantStore> {
+        Box::new(Tenant { store: self.clone(), tenant })
+    }
+
+    fn jobs(&self) -> Box<dyn JobQueue> {
+        Box::new(self.clone())
+    }
+
+    async fn ready(&self) -> Result<(), StoreError> {
+        let rows = self.query("SHOW transaction_read_only", &[]).await?;
+        match rows.first().map(|row| row.try_get(0)).transpose()? {
+            Some("off") => Ok(()),
+            _ => Err(StoreError::unavailable(format!(
+                "Postgres at {} is read-only, as a standby is; point the database URL at the primary",
+                self.inner.at
+            ))),
+        }
+    }
+}
+
+impl fmt::Debug for PostgresStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("PostgresStore").field(&self.inner.at).finish()
+    }
+}
+
+/// Gives a connection back to the pool, unless an error ended it: the pool would hear of that too late, and hand it out.
+fn give_back<T, E: FromDriver>(connection: Object, result: Result<T, E>) -> Result<T, E> {
+    if result.as_ref().is_err_and(E::ended_connection) {
+        drop(Object::take(connection));
+    }
+    result
+}
+
+/// Where the database is, without saying how to get in.
+fn place(config: &Config) -> String {
+    let host = match config.get_hosts().first() {
+        Some(Host::Tcp(name)) => name.clone(),
+        #[cfg(unix)]
+        Some(Host::Unix(path)) => path.display().to_string(),
+        None => config.get_hostaddrs().first().map_or_else(|| "?".to_owned(), ToString::to_string),
+    };
+    let port = config.get_ports().first().copied().unwrap_or(5432);
+    format!("{host}:{port}/{}", config.get_dbname().or(config.get_user()).unwrap_or_default())
+}
