@@ -3,10 +3,11 @@
 use std::num::NonZeroU32;
 
 use async_trait::async_trait;
-use ledger::{Chain, ChainError, Event, sha256};
+use ledger::{Chain, ChainError, Event, Leaf, sha256};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use schema::{Digest, RunId, Seq, TenantId};
 
+use super::log::NextLeaf;
 use super::row::{Sql, unavailable};
 use super::writer::{Request, WriteError};
 use super::{SqliteTenant, job, log, run};
@@ -76,7 +77,11 @@ impl Prepared {
 }
 
 /// Writes a commit inside the open transaction. Everything that can be refused is refused before anything is written.
-pub(super) fn write(connection: &Connection, prepared: &Prepared) -> Result<(), WriteError> {
+pub(super) fn write(
+    connection: &Connection,
+    next_leaf: &mut NextLeaf,
+    prepared: &Prepared,
+) -> Result<(), WriteError> {
     let Prepared { tenant, appends, policies, jobs } = prepared;
     let mut rows = Vec::with_capacity(appends.len());
     for PreparedAppend { append, .. } in appends {
@@ -101,7 +106,8 @@ pub(super) fn write(connection: &Connection, prepared: &Prepared) -> Result<(), 
             ])?;
         run::write(connection, *tenant, row)?;
         if append.settle == Settle::Leaf {
-            log::add_leaf(connection, *tenant, append.run, row.seq, row.head)?;
+            let leaf = Leaf { run: append.run, seq: row.seq, head: row.head };
+            log::add_leaf(connection, next_leaf, *tenant, leaf)?;
         }
     }
     for new in jobs {

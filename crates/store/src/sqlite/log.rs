@@ -55,20 +55,40 @@ impl LogStore for SqliteTenant {
     }
 }
 
+/// Where the next leaf of each tenant goes. Only the writer adds leaves, so it can remember; after a failed commit it
+/// must forget, because some of what it counted was taken back.
+#[derive(Default)]
+pub(super) struct NextLeaf(HashMap<TenantId, u64>);
+
+impl NextLeaf {
+    pub(super) fn forget(&mut self) {
+        self.0.clear();
+    }
+
+    fn take(&mut self, connection: &Connection, tenant: TenantId) -> rusqlite::Result<u64> {
+        let next = match self.0.get(&tenant) {
+            Some(next) => *next,
+            None => connection
+                .prepare_cached("SELECT coalesce(max(idx) + 1, 0) FROM leaves WHERE tenant = ?")?
+                .query_row(params![Sql(tenant)], |row| {
+                    row.get::<_, Sql<Seq>>(0).map(|Sql(Seq(next))| next)
+                })?,
+        };
+        self.0.insert(tenant, next + 1);
+        Ok(next)
+    }
+}
+
 pub(super) fn add_leaf(
     connection: &Connection,
+    next: &mut NextLeaf,
     tenant: TenantId,
-    run: RunId,
-    seq: Seq,
-    head: Digest,
+    leaf: Leaf,
 ) -> rusqlite::Result<()> {
-    // The key makes finding the last leaf one step down the tree; only this thread adds any.
+    let index = Seq(next.take(connection, tenant)?);
     connection
-        .prepare_cached(
-            "INSERT INTO leaves (tenant, idx, run, seq, head)
-             VALUES (?1, (SELECT coalesce(max(idx) + 1, 0) FROM leaves WHERE tenant = ?1), ?2, ?3, ?4)",
-        )?
-        .execute(params![Sql(tenant), Sql(run), Sql(seq), Sql(head)])
+        .prepare_cached("INSERT INTO leaves (tenant, idx, run, seq, head) VALUES (?, ?, ?, ?, ?)")?
+        .execute(params![Sql(tenant), Sql(index), Sql(leaf.run), Sql(leaf.seq), Sql(leaf.head)])
         .map(drop)
 }
 

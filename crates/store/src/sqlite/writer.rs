@@ -8,6 +8,7 @@ use schema::{JobId, RunId, Seq, TenantId, Timestamp};
 use super::event::{self, Prepared};
 use super::job as jobs;
 use super::job::{self, ClaimRequest};
+use super::log::NextLeaf;
 use super::row::unavailable;
 use crate::commit::CommitError;
 use crate::error::StoreError;
@@ -98,20 +99,23 @@ fn cause(error: &StoreError) -> String {
 /// Owns the connection that writes.
 pub(super) struct SqliteWriter {
     connection: Connection,
+    next_leaf: NextLeaf,
     /// Why the open transaction must not be committed.
     failed: Option<WriteError>,
 }
 
 impl SqliteWriter {
     pub(super) fn new(connection: Connection) -> Self {
-        Self { connection, failed: None }
+        Self { connection, next_leaf: NextLeaf::default(), failed: None }
     }
 
-    fn perform(&self, request: Request) -> Result<Reply, WriteError> {
+    fn perform(&mut self, request: Request) -> Result<Reply, WriteError> {
         let connection = &self.connection;
         match request {
             Request::Nothing => Ok(Reply::Done),
-            Request::Commit(prepared) => event::write(connection, &prepared).map(|()| Reply::Done),
+            Request::Commit(prepared) => {
+                event::write(connection, &mut self.next_leaf, &prepared).map(|()| Reply::Done)
+            }
             Request::Claim(claim) => Ok(Reply::Claimed(job::claim(connection, &claim)?)),
             Request::Extend { job, token, lease_until } => {
                 Ok(Reply::Changed(jobs::extend(connection, job, token, lease_until)?))
@@ -156,9 +160,12 @@ impl Writer for SqliteWriter {
                 .map(drop)
                 .map_err(Into::into),
         };
-        if committed.is_err() && !self.connection.is_autocommit() {
-            // A commit that failed for want of space leaves its transaction open.
-            let _ = self.connection.execute_batch("ROLLBACK");
+        if committed.is_err() {
+            self.next_leaf.forget();
+            if !self.connection.is_autocommit() {
+                // A commit that failed for want of space leaves its transaction open.
+                let _ = self.connection.execute_batch("ROLLBACK");
+            }
         }
         committed
     }
