@@ -240,3 +240,70 @@ fn verify_says_what_it_could_not_read() {
     assert_eq!(damaged.code, 1);
     assert!(damaged.stdout.contains("not a database"), "{}", damaged.stdout);
 }
+
+#[test]
+fn what_comes_after_the_end_is_bound_by_a_leaf_of_its_own() {
+    let world = World::new();
+    let gateway = Gateway::start(&world, &[]);
+    let run = gateway.chat("hello").header("x-punk-run-id").to_owned();
+    let before = gateway.packet(&run).body;
+    let note =
+        json!({ "runId": run, "type": "tool.completed", "payload": { "name": "lookup", "result": 7 } });
+    let traced = gateway.request("POST", "/api/v1/trace", &[], &note.to_string());
+    assert_eq!((traced.status, traced.json()["seq"].clone()), (201, json!(5)));
+    let after = gateway.packet(&run);
+    assert_eq!(after.json()["leaves"].as_array().unwrap().len(), 2);
+    std::fs::write(world.path("keys.txt"), world.punk(&["keys", "trust"]).stdout).unwrap();
+    for (name, packet) in [("before.json", before), ("after.json", after.body)] {
+        std::fs::write(world.path(name), packet).unwrap();
+        assert_eq!(world.punk(&["verify", name, "--trust", "keys.txt"]).code, 0, "{name}");
+        assert_eq!(second_verifier(&world.path(name), &world.path("keys.txt")), "valid\n");
+    }
+}
+
+#[test]
+fn runs_are_begun_traced_and_listed_and_nonsense_is_refused_by_name() {
+    let world = World::new();
+    let gateway = Gateway::start(&world, &[]);
+    let get = |path: &str| gateway.request("GET", path, &[], "");
+    let post = |path: &str, body: &Value| gateway.request("POST", path, &[], &body.to_string());
+    let begun =
+        post("/api/v1/runs", &json!({ "model": "gpt-4o", "metadata": { "key": "sk-proj-abcdefgh1234" } }));
+    assert_eq!(begun.status, 201);
+    let run = begun.json()["runId"].as_str().unwrap().to_owned();
+    gateway.chat("hello");
+    let page = get("/api/v1/runs?limit=1").json();
+    assert_eq!(page["runs"][0]["status"], "completed");
+    let next = get(&format!("/api/v1/runs?limit=1&before={}", page["next"].as_str().unwrap())).json();
+    assert_eq!(next["runs"][0]["id"], json!(run));
+    let detail = get(&format!("/api/v1/runs/{run}")).json();
+    assert_eq!(detail["events"][0]["payload"]["metadata"]["key"], "sk-[masked]");
+    assert_eq!(gateway.packet(&run).status, 409, "it is not finished");
+
+    let trace = |run: &str, r#type: &str| post("/api/v1/trace", &json!({ "runId": run, "type": r#type }));
+    for reserved in
+        ["run.finished", "policy.decided", "audit.x", "side_effect.executed", "", &"x".repeat(121)]
+    {
+        let refused = trace(&run, reserved);
+        assert_eq!(
+            (refused.status, refused.json()["error"]["param"].clone()),
+            (400, json!("type")),
+            "{reserved}"
+        );
+    }
+    assert_eq!(trace("run_00000000000000000000000000", "note").status, 404);
+    assert_eq!(post("/api/v1/trace", &json!({ "runId": run, "type": "note", "paylod": {} })).status, 400);
+    assert_eq!(post("/api/v1/runs", &json!({ "modle": "x" })).status, 400);
+    for query in ["limit=0", "limit=201", "limit=x", "before=nonsense", "nonsense=1"] {
+        assert_eq!(get(&format!("/api/v1/runs?{query}")).status, 400, "{query}");
+    }
+    assert_eq!(get("/api/v1/jobs?state=dead").json()["jobs"], json!([]));
+    assert_eq!(get("/api/v1/jobs?state=asleep").status, 400);
+    assert_eq!(post("/api/v1/jobs/job_00000000000000000000000000/requeue", &json!({})).status, 404);
+    assert_eq!(get("/ready").json(), json!({ "ready": true }));
+    assert_eq!(
+        get(&format!("/api/v1/runs/{run}")).json()["events"].as_array().unwrap().len(),
+        1,
+        "nothing was recorded"
+    );
+}

@@ -31,11 +31,7 @@ async fn page(
     query: Result<Query<PageQuery>, QueryRejection>,
 ) -> Result<Vec<Job>, ApiError> {
     let caller = app.identify(headers)?;
-    let Query(query) = query.map_err(|error| ApiError::Invalid {
-        param: "query",
-        message: error.body_text(),
-        hint: "send `state`, `before` and `limit` only",
-    })?;
+    let query = PageQuery::read(query)?;
     let state = |text: &String| {
         serde_json::from_value::<JobState>(Value::from(text.as_str())).map_err(|_| ApiError::Invalid {
             param: "state",

@@ -2,6 +2,8 @@
 
 use std::num::NonZeroU32;
 
+use axum::extract::Query;
+use axum::extract::rejection::QueryRejection;
 use serde::Deserialize;
 
 use crate::error::ApiError;
@@ -22,6 +24,16 @@ pub(crate) struct PageQuery {
 }
 
 impl PageQuery {
+    /// What the query string says, or which part of it nobody understands.
+    pub(crate) fn read(query: Result<Query<Self>, QueryRejection>) -> Result<Self, ApiError> {
+        let invalid = |error: QueryRejection| ApiError::Invalid {
+            param: "query",
+            message: error.body_text(),
+            hint: "send `before` and `limit`, and for jobs `state`; nothing else",
+        };
+        query.map(|Query(query)| query).map_err(invalid)
+    }
+
     pub(crate) fn limit(&self) -> Result<NonZeroU32, ApiError> {
         let Some(text) = &self.limit else { return Ok(DEFAULT) };
         let limit = text.parse().ok().filter(|limit: &NonZeroU32| limit.get() <= MOST);

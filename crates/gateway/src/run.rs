@@ -108,11 +108,7 @@ async fn page(
     query: Result<Query<PageQuery>, QueryRejection>,
 ) -> Result<Vec<RunRow>, ApiError> {
     let caller = app.identify(headers)?;
-    let Query(query) = query.map_err(|error| ApiError::Invalid {
-        param: "query",
-        message: error.body_text(),
-        hint: "send `before` and `limit` only",
-    })?;
+    let query = PageQuery::read(query)?;
     let (before, limit) = (query.before()?, query.limit()?);
     app.of(caller.tenant).runs(before, limit).await.map_err(unread)
 }
