@@ -28,6 +28,10 @@ pub trait Writer: Send + 'static {
     /// Applies one request inside the transaction. A refused one has written nothing; an error in the middle of writing
     /// must make [`Writer::commit`] fail.
     fn apply(&mut self, request: Self::Request) -> Result<Self::Reply, Self::Error>;
+    /// Whether an error in the middle of writing has spoilt the open transaction, so that nobody else should join it.
+    fn is_spoilt(&self) -> bool {
+        false
+    }
     /// Commits. After an error nothing of the transaction is there.
     fn commit(&mut self) -> Result<(), Self::Error>;
 }
@@ -137,6 +141,9 @@ fn write_batch<W: Writer>(
             Err(error) => drop(answer.send(Err(error))),
         }
         next = None;
+        if writer.is_spoilt() {
+            break;
+        }
         while applied.len() < options.batch && began.elapsed() < options.longest {
             next = requests.try_recv().ok();
             // Who shared the last commit is likely to be back in a moment; a lone caller is not kept waiting.
@@ -164,6 +171,7 @@ mod tests {
     #[derive(Default)]
     struct Book {
         open: Vec<u64>,
+        spoilt: bool,
         committed: Arc<Mutex<Vec<Vec<u64>>>>,
         gate: Option<std::sync::mpsc::Receiver<()>>,
     }
@@ -185,10 +193,20 @@ mod tests {
             if request % 2 == 1 {
                 return Err("odd");
             }
+            if request == 404 {
+                self.spoilt = true;
+                return Err("torn");
+            }
             self.open.push(request);
             Ok(request * 10)
         }
+        fn is_spoilt(&self) -> bool {
+            self.spoilt
+        }
         fn commit(&mut self) -> Result<(), &'static str> {
+            if std::mem::take(&mut self.spoilt) {
+                return Err("torn");
+            }
             if self.open.contains(&666) {
                 return Err("full");
             }
@@ -252,6 +270,22 @@ mod tests {
         // And the writer goes on.
         let _ = open.send(());
         assert_eq!(group.submit(8).await, Ok(80));
+    }
+
+    #[tokio::test]
+    async fn nobody_joins_a_transaction_that_is_spoilt() {
+        let book = Book::default();
+        let committed = book.committed.clone();
+        let group = GroupCommit::start(book, Options::default()).unwrap();
+        for round in 0..50 {
+            assert_eq!(group.submit(404).await, Err(SubmitError::Refused("torn")));
+            assert_eq!(
+                group.submit(round * 2).await,
+                Ok(round * 20),
+                "told after the spoilt one, so not of it"
+            );
+        }
+        assert_eq!(committed.lock().unwrap().concat().len(), 50);
     }
 
     #[tokio::test]

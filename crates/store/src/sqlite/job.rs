@@ -125,12 +125,12 @@ impl JobStore for SqliteTenant {
 }
 
 pub(super) fn insert(connection: &Connection, tenant: TenantId, job: &NewJob) -> rusqlite::Result<()> {
-    // Ignored only where a live job has the same key; an id is never used twice.
+    // A live job with the same key, or one with the same id, stands as it is.
     connection
         .prepare_cached(
             "INSERT INTO jobs (id, tenant, kind, key, payload, priority, run_at, attempts, max_attempts, state, token)
              VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, 'waiting', 0)
-             ON CONFLICT (tenant, kind, key) WHERE key IS NOT NULL AND state IN ('waiting', 'leased') DO NOTHING",
+             ON CONFLICT DO NOTHING",
         )?
         .execute(params![
             Sql(job.id),

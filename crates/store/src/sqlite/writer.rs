@@ -150,6 +150,10 @@ impl Writer for SqliteWriter {
         performed
     }
 
+    fn is_spoilt(&self) -> bool {
+        self.failed.is_some()
+    }
+
     fn commit(&mut self) -> Result<(), WriteError> {
         let committed = match self.failed.take() {
             Some(error) => Err(error),
