@@ -4,19 +4,21 @@
 
 use crate::args::Soak;
 use crate::run::{Verdict, open, sum_up, timed};
+use crate::service::Kind;
 use crate::step::{Outcome, fuzz};
-use crate::tool::{CXX, FUZZ, NEXTEST, Tool, install_absent};
+use crate::tool::{CXX, FUZZ, POSTGRES, Tool, install_absent};
 use crate::world::World;
 
 struct Job {
     name: &'static str,
     tools: &'static [&'static Tool],
+    services: &'static [Kind],
     run: fn(&World, &Soak) -> Outcome,
 }
 
 const JOBS: &[Job] = &[
-    Job { name: "kill", tools: &[&NEXTEST], run: kill_often },
-    Job { name: "fuzz", tools: &[&FUZZ, &CXX], run: fuzz_long },
+    Job { name: "kill", tools: &[&POSTGRES], services: &[Kind::Postgres], run: kill_often },
+    Job { name: "fuzz", tools: &[&FUZZ, &CXX], services: &[], run: fuzz_long },
 ];
 
 /// How often the kill harness kills in a soak; `cargo xtask test` runs a few rounds of the same.
@@ -29,10 +31,11 @@ pub(crate) fn run(soak: &Soak) -> Result<Verdict, String> {
         Some(job) => vec![job],
         None => JOBS.iter().collect(),
     };
-    let world = open()?;
+    let mut world = open()?;
     let mut finished = Vec::new();
     for job in chosen {
         install_absent(&world, job.tools)?;
+        world.start(job.services)?;
         finished.push(timed(job.name, || (job.run)(&world, soak)));
         if world.stop.requested() {
             return Ok(Verdict::Interrupted);
@@ -42,10 +45,10 @@ pub(crate) fn run(soak: &Soak) -> Result<Verdict, String> {
 }
 
 fn kill_often(world: &World, _: &Soak) -> Outcome {
-    let mut command =
-        world.cargo(["nextest", "run", "--locked", "--package", "cli", "--test", "kill", "--no-capture"]);
-    command.env("PUNK_KILL_ROUNDS", KILLS);
-    world.run(&mut command).into()
+    // Not by nextest, which ends a test that takes minutes.
+    let arguments =
+        ["test", "--locked", "--package", "cli", "--test", "kill", "--", "--nocapture", "--test-threads=1"];
+    world.run(world.cargo(arguments).env("PUNK_KILL_ROUNDS", KILLS)).into()
 }
 
 /// Collects inputs in the cache folder, so that the next soak begins where this one ended.
