@@ -6,7 +6,7 @@
 //! handlers come with their domains.
 //!
 //! Start at [`core`]: a state machine that decides everything and touches nothing, driven by [`Worker`] in the process
-//! and by `tests/simulation.rs` in a world of crashes. `decision.rs` holds its two judgements, `backoff.rs` the waits.
+//! and by `tests/simulation/` in a world of crashes. `decision.rs` holds its two judgements, `backoff.rs` the waits.
 //!
 //! - No job is lost: it ends done, or dead after its attempts are used up or its handler gave up. At least once, not
 //!   exactly once: a handler can run again after a crash, so what it does must bear repeating.

@@ -45,18 +45,11 @@ pub struct Options {
     pub batch: usize,
     /// How long a transaction may take in more requests.
     pub longest: Duration,
-    /// How long it waits for those who shared the last one, when nobody is in the queue.
-    pub linger: Duration,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            queue: 4_096,
-            batch: 512,
-            longest: Duration::from_millis(5),
-            linger: Duration::from_micros(500),
-        }
+        Self { queue: 4_096, batch: 512, longest: Duration::from_millis(5) }
     }
 }
 
@@ -110,9 +103,8 @@ impl<W: Writer> GroupCommit<W> {
 }
 
 fn write_all<W: Writer>(mut writer: W, mut requests: mpsc::Receiver<Waiting<W>>, options: Options) {
-    let mut company = 1;
     while let Some(first) = requests.blocking_recv() {
-        company = write_batch(&mut writer, first, &mut requests, options, company);
+        write_batch(&mut writer, first, &mut requests, options);
     }
 }
 
@@ -125,12 +117,11 @@ fn write_batch<W: Writer>(
     first: Waiting<W>,
     requests: &mut mpsc::Receiver<Waiting<W>>,
     options: Options,
-    company: usize,
-) -> usize {
+) {
     let began = Instant::now();
     if let Err(error) = writer.begin() {
         let _ = first.answer.send(Err(error));
-        return 1;
+        return;
     }
     let mut applied = Vec::new();
     let mut next = Some(first);
@@ -140,26 +131,13 @@ fn write_batch<W: Writer>(
             // A caller that stopped waiting does not want to know.
             Err(error) => drop(answer.send(Err(error))),
         }
-        next = None;
-        if writer.is_spoilt() {
-            break;
-        }
-        while applied.len() < options.batch && began.elapsed() < options.longest {
-            next = requests.try_recv().ok();
-            // Who shared the last commit is likely to be back in a moment; a lone caller is not kept waiting.
-            let expected_back = applied.len() < company && began.elapsed() < options.linger;
-            if next.is_some() || !expected_back {
-                break;
-            }
-            thread::yield_now();
-        }
+        let more = !writer.is_spoilt() && applied.len() < options.batch && began.elapsed() < options.longest;
+        next = if more { requests.try_recv().ok() } else { None };
     }
     let committed = writer.commit();
-    let company = applied.len();
     for (reply, answer) in applied {
         let _ = answer.send(committed.clone().map(|()| reply));
     }
-    company
 }
 
 #[cfg(test)]
