@@ -21,8 +21,15 @@ use store::group_commit::Options;
 use store::sqlite::{Durability, SqliteStore};
 use store::{Append, Commit, Settle, Store};
 
+/// As in the `punk` binary.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Events in the append of a whole request.
 const EVENTS: usize = 6;
 const WRITERS: usize = 64;
+/// Every ratio is taken this often, and the one in the middle counts: a disk has moods.
+const ROUNDS: usize = 5;
 
 fn main() {
     let mut met = true;
@@ -34,53 +41,72 @@ fn main() {
             if holds { "met" } else { "MISSED" }
         );
     };
-    println!(
-        "an append: {EVENTS} events of {} bytes, one run, one leaf",
-        serde_json::to_vec(&events(1)[0]).unwrap().len()
-    );
-    for durability in [Durability::Commit, Durability::Fsync] {
-        let appends = if durability == Durability::Commit { 12_000 } else { 6_000 };
-        let bare = bare_inserts(durability, 2_000);
-        let alone = store_appends(durability, 1, appends / 8, Options { batch: 1, ..Options::default() });
-        let single =
-            store_appends(durability, WRITERS, appends / 4, Options { batch: 1, ..Options::default() });
-        let group = store_appends(durability, WRITERS, appends, Options::default());
+    let size = serde_json::to_vec(&events(1, 1)[0]).unwrap().len();
+    println!("events of {size} bytes; every append is a new run with a leaf of its own");
+    for (durability, limit) in [(Durability::Commit, 4.0), (Durability::Fsync, 15.0)] {
         let level = format!("{durability:?}").to_lowercase();
-        println!("level `{level}`");
-        println!("{:<66} {:>10.0} appends/s", "  a bare program, one insert a commit", bare.per_second);
-        println!("{:<66} {:>10.0} appends/s", "  one commit an append, 64 writers", single.per_second);
-        println!(
-            "{:<66} {:>10.0} appends/s",
-            "  group commit, 64 writers, every append acknowledged", group.per_second
-        );
-        let limit = if durability == Durability::Commit { 4.0 } else { 15.0 };
+        let rounds: Vec<Round> = (0..ROUNDS).map(|_| Round::measure(durability)).collect();
+        let middle = |figure: fn(&Round) -> f64| median(rounds.iter().map(figure).collect());
+        let show = |name: &str, figure: f64, unit: &str| println!("{name:<66} {figure:>10.0} {unit}");
+        println!("level `{level}`, the median of {ROUNDS} rounds");
+        show("  one commit an append of 1 event, 64 writers", middle(|r| r.single.per_second), "appends/s");
+        show("  group commit of such, 64 writers", middle(|r| r.group.per_second), "appends/s");
         bar(
             &format!("  group commit over one commit an append, `{level}`"),
-            group.per_second / single.per_second,
+            middle(|r| r.group.per_second / r.single.per_second),
             "×",
             limit,
         );
+        show("  a bare program, one insert of 6 events a commit", middle(|r| r.bare.per_second), "appends/s");
+        show("  group commit of 6 events, 64 writers", middle(|r| r.whole.per_second), "appends/s");
         if durability == Durability::Commit {
-            bar(
-                "  events acknowledged per second of CPU",
-                group.per_cpu_second * EVENTS as f64,
-                "events/s",
-                20_000.0,
-            );
+            let figure = middle(|r| r.whole.per_cpu_second * EVENTS as f64);
+            bar("  events acknowledged per second of CPU", figure, "events/s", 20_000.0);
+            let figure = middle(|r| r.bare.per_cpu_second * EVENTS as f64);
+            show("  the same of the bare program", figure, "events/s");
         }
         // Turned round, so that more is better here too: at most twice a bare commit is at least half its speed.
         bar(
-            &format!("  a lone append beside a bare commit, `{level}` (p50)"),
-            bare.p50.as_secs_f64() / alone.p50.as_secs_f64(),
+            &format!("  a bare commit over a lone append of 6 events, `{level}` (p50)"),
+            middle(|r| r.bare.p50.as_secs_f64() / r.alone.p50.as_secs_f64()),
             "×",
             0.5,
         );
-        println!("{:<66} {:>10.0} µs", "  a lone append, p50", alone.p50.as_secs_f64() * 1e6);
-        println!("{:<66} {:>10.0} µs", "  a lone append, p99", alone.p99.as_secs_f64() * 1e6);
+        show("  a bare commit, p50", middle(|r| r.bare.p50.as_secs_f64() * 1e6), "µs");
+        show("  a lone append, p50", middle(|r| r.alone.p50.as_secs_f64() * 1e6), "µs");
+        show("  a lone append, p99", middle(|r| r.alone.p99.as_secs_f64() * 1e6), "µs");
     }
     if !met {
         std::process::exit(1);
     }
+}
+
+/// Everything once, one after the other, so that what is compared met the same machine.
+struct Round {
+    bare: Measured,
+    alone: Measured,
+    single: Measured,
+    group: Measured,
+    whole: Measured,
+}
+
+impl Round {
+    fn measure(durability: Durability) -> Self {
+        let one_by_one = Options { batch: 1, ..Options::default() };
+        let share = if durability == Durability::Commit { 1 } else { 4 };
+        Self {
+            bare: bare_inserts(durability, 2_000),
+            alone: store_appends(durability, 1, 2_000, EVENTS, Options::default()),
+            single: store_appends(durability, WRITERS, 12_800 / share, 1, one_by_one),
+            group: store_appends(durability, WRITERS, 51_200, 1, Options::default()),
+            whole: store_appends(durability, WRITERS, 12_800, EVENTS, Options::default()),
+        }
+    }
+}
+
+fn median(mut figures: Vec<f64>) -> f64 {
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
 }
 
 struct Measured {
@@ -110,7 +136,7 @@ fn bare_inserts(durability: Durability, count: u64) -> Measured {
     let synchronous = if durability == Durability::Fsync { "FULL" } else { "NORMAL" };
     connection.pragma_update(None, "synchronous", synchronous).unwrap();
     connection.execute_batch("CREATE TABLE t (run BLOB PRIMARY KEY, body BLOB) WITHOUT ROWID").unwrap();
-    let body = serde_json::to_vec(&events(1)).unwrap();
+    let body = serde_json::to_vec(&events(1, EVENTS)).unwrap();
     let (began, cpu) = (Instant::now(), cpu_time());
     let mut each = Vec::new();
     for n in 0..count {
@@ -125,11 +151,17 @@ fn bare_inserts(durability: Durability, count: u64) -> Measured {
     measured(each, began.elapsed(), cpu_time() - cpu)
 }
 
-fn store_appends(durability: Durability, writers: usize, count: usize, options: Options) -> Measured {
+fn store_appends(
+    durability: Durability,
+    writers: usize,
+    count: usize,
+    events: usize,
+    options: Options,
+) -> Measured {
     let folder = tempfile::tempdir().unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let commits: Vec<Vec<Commit>> = (0..writers)
-        .map(|w| (0..count / writers).map(|i| commit((w * count + i) as u64)).collect())
+        .map(|w| (0..count / writers).map(|i| commit((i * writers + w) as u64, events)).collect())
         .collect();
     let store: Arc<dyn Store> = Arc::new(open(&folder.path().join("punk.db"), durability, options));
     let (began, cpu) = (Instant::now(), cpu_time());
@@ -176,17 +208,17 @@ fn run(n: u64) -> RunId {
     RunId::new(1_790_000_000_000 + n, random)
 }
 
-fn commit(n: u64) -> Commit {
-    let append = Append { run: run(n), expected: Seq::START, events: events(n), settle: Settle::Leaf };
+fn commit(n: u64, count: usize) -> Commit {
+    let append = Append { run: run(n), expected: Seq::START, events: events(n, count), settle: Settle::Leaf };
     Commit { appends: vec![append], ..Commit::default() }
 }
 
-fn events(n: u64) -> Vec<Event> {
+fn events(n: u64, count: usize) -> Vec<Event> {
     let mut chain = Chain::new(TenantId::NIL, run(n));
     let at = Timestamp::from_millis(1_790_000_000_000).unwrap();
     let fields = json!({ "provider": "openai", "model": "gpt-4o-mini", "text": "x".repeat(70) });
     let Value::Object(fields) = fields else { return Vec::new() };
-    (0..EVENTS)
+    (0..count)
         .map(|_| chain.append(at, "model.completed", fields.clone(), || Salt::from_bytes([7; 16])).unwrap())
         .collect()
 }

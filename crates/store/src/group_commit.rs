@@ -1,20 +1,23 @@
 //! Group commit: many callers, one commit, each told the truth.
 //!
-//! One thread owns the writer. It takes requests from a bounded queue, applies them inside one transaction for as long as
-//! more are waiting (up to a number and a time), commits once, and only then answers. A lone caller does not wait for
-//! company; under load the next batch gathers while the last one is being flushed.
+//! One thread writes for everybody. It takes requests from a bounded queue, applies them inside one transaction for as long
+//! as more are waiting (up to a number and a time), commits once, and only then answers. Under load the next batch gathers
+//! while the last one is being flushed. A caller that finds nobody writing and nobody waiting writes itself: the way to the
+//! thread and back would cost it more than a commit does.
 //!
 //! - A caller is told `Ok` after the commit it was part of has returned, never before.
 //! - A refused request touches nothing of the others in its batch.
 //! - A commit that fails is told to everybody in it.
 //! - The queue is bounded: who comes when it is full waits. Nothing is dropped and memory does not grow.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
 
-/// Who writes. Called from one thread only.
+/// Who writes. Called from one thread at a time.
 pub trait Writer: Send + 'static {
     /// What is to be written.
     type Request: Send + 'static;
@@ -34,6 +37,12 @@ pub trait Writer: Send + 'static {
     }
     /// Commits. After an error nothing of the transaction is there.
     fn commit(&mut self) -> Result<(), Self::Error>;
+    /// Whether there is housekeeping to do.
+    fn wants_tidying(&self) -> bool {
+        false
+    }
+    /// Does it: between two transactions, on the thread that is there to wait for disks.
+    fn tidy(&mut self) {}
 }
 
 /// How a batch is bounded.
@@ -45,11 +54,14 @@ pub struct Options {
     pub batch: usize,
     /// How long a transaction may take in more requests.
     pub longest: Duration,
+    /// Whether a lone caller may write itself, on its own thread. For commits that do not wait for a disk: they take about
+    /// as long as a thread takes to wake.
+    pub alone: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { queue: 4_096, batch: 512, longest: Duration::from_millis(5) }
+        Self { queue: 4_096, batch: 512, longest: Duration::from_millis(5), alone: true }
     }
 }
 
@@ -64,13 +76,31 @@ pub enum SubmitError<E> {
 
 /// The callers' side. Cloning it is cheap; the thread ends when the last one is dropped.
 pub struct GroupCommit<W: Writer> {
-    queue: mpsc::Sender<Waiting<W>>,
+    queue: mpsc::Sender<Task<W>>,
+    shared: Arc<Shared<W>>,
+}
+
+/// What a caller that wrote itself learns.
+type Written<W> = Result<<W as Writer>::Reply, <W as Writer>::Error>;
+
+struct Shared<W> {
+    /// Whoever holds it writes. Poisoned once a writer panicked; then nobody writes any more.
+    writer: Mutex<W>,
+    /// How many requests are in the queue, on their way into it, or being written by the thread.
+    waiting: AtomicUsize,
+    options: Options,
 }
 
 impl<W: Writer> Clone for GroupCommit<W> {
     fn clone(&self) -> Self {
-        Self { queue: self.queue.clone() }
+        Self { queue: self.queue.clone(), shared: self.shared.clone() }
     }
+}
+
+/// What the thread is asked to do.
+enum Task<W: Writer> {
+    Write(Waiting<W>),
+    Tidy,
 }
 
 struct Waiting<W: Writer> {
@@ -85,10 +115,12 @@ impl<W: Writer> GroupCommit<W> {
     /// The operating system gives no thread.
     pub fn start(writer: W, options: Options) -> std::io::Result<Self> {
         let (queue, requests) = mpsc::channel(options.queue.max(1));
-        thread::Builder::new()
-            .name("punk-writer".into())
-            .spawn(move || write_all(writer, requests, options))?;
-        Ok(Self { queue })
+        let shared = Arc::new(Shared { writer: Mutex::new(writer), waiting: AtomicUsize::new(0), options });
+        thread::Builder::new().name("punk-writer".into()).spawn({
+            let shared = shared.clone();
+            move || shared.write_all(requests)
+        })?;
+        Ok(Self { queue, shared })
     }
 
     /// Hands a request over and waits until it is committed or refused.
@@ -96,15 +128,67 @@ impl<W: Writer> GroupCommit<W> {
     /// # Errors
     /// See [`SubmitError`].
     pub async fn submit(&self, request: W::Request) -> Result<W::Reply, SubmitError<W::Error>> {
+        let request = match self.shared.write_alone(request) {
+            Ok((written, untidy)) => {
+                if untidy {
+                    // A full queue has the thread awake already, and it tidies after every batch.
+                    let _ = self.queue.try_send(Task::Tidy);
+                }
+                return written.map_err(SubmitError::Refused);
+            }
+            Err(request) => request,
+        };
+        let _counted = Counted::new(&self.shared.waiting);
         let (answer, answered) = oneshot::channel();
-        self.queue.send(Waiting { request, answer }).await.map_err(|_| SubmitError::Gone)?;
+        self.queue.send(Task::Write(Waiting { request, answer })).await.map_err(|_| SubmitError::Gone)?;
         answered.await.map_err(|_| SubmitError::Gone)?.map_err(SubmitError::Refused)
     }
 }
 
-fn write_all<W: Writer>(mut writer: W, mut requests: mpsc::Receiver<Waiting<W>>, options: Options) {
-    while let Some(first) = requests.blocking_recv() {
-        write_batch(&mut writer, first, &mut requests, options);
+/// One more, until it is dropped: a caller that stops waiting is counted no longer.
+struct Counted<'a>(&'a AtomicUsize);
+
+impl<'a> Counted<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Counted<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl<W: Writer> Shared<W> {
+    /// Writes the request on the caller's thread, if nobody else writes or waits; otherwise gives it back. The count is
+    /// only a hint that keeps company together; the lock decides.
+    fn write_alone(&self, request: W::Request) -> Result<(Written<W>, bool), W::Request> {
+        if !self.options.alone || self.waiting.load(Ordering::Relaxed) > 0 {
+            return Err(request);
+        }
+        let Ok(mut writer) = self.writer.try_lock() else { return Err(request) };
+        let written = writer.begin().and_then(|()| {
+            let applied = writer.apply(request);
+            // Also after a refusal: the transaction is open.
+            let committed = writer.commit();
+            applied.and_then(|reply| committed.map(|()| reply))
+        });
+        Ok((written, writer.wants_tidying()))
+    }
+
+    fn write_all(&self, mut tasks: mpsc::Receiver<Task<W>>) {
+        while let Some(task) = tasks.blocking_recv() {
+            // A caller who wrote alone panicked: nobody knows what state the writer is in.
+            let Ok(mut writer) = self.writer.lock() else { return };
+            if let Task::Write(first) = task {
+                write_batch(&mut *writer, first, &mut tasks, self.options);
+            }
+            if writer.wants_tidying() {
+                writer.tidy();
+            }
+        }
     }
 }
 
@@ -115,7 +199,7 @@ fn write_all<W: Writer>(mut writer: W, mut requests: mpsc::Receiver<Waiting<W>>,
 fn write_batch<W: Writer>(
     writer: &mut W,
     first: Waiting<W>,
-    requests: &mut mpsc::Receiver<Waiting<W>>,
+    tasks: &mut mpsc::Receiver<Task<W>>,
     options: Options,
 ) {
     let began = Instant::now();
@@ -132,11 +216,22 @@ fn write_batch<W: Writer>(
             Err(error) => drop(answer.send(Err(error))),
         }
         let more = !writer.is_spoilt() && applied.len() < options.batch && began.elapsed() < options.longest;
-        next = if more { requests.try_recv().ok() } else { None };
+        next = if more { next_write(tasks) } else { None };
     }
     let committed = writer.commit();
     for (reply, answer) in applied {
         let _ = answer.send(committed.clone().map(|()| reply));
+    }
+}
+
+fn next_write<W: Writer>(tasks: &mut mpsc::Receiver<Task<W>>) -> Option<Waiting<W>> {
+    loop {
+        match tasks.try_recv() {
+            Ok(Task::Write(waiting)) => return Some(waiting),
+            // It is done after every batch.
+            Ok(Task::Tidy) => {}
+            Err(_) => return None,
+        }
     }
 }
 
@@ -145,6 +240,10 @@ mod tests {
     use super::*;
     use std::sync::{Arc, Mutex};
 
+    /// Everybody goes through the queue.
+    const TOGETHER: Options =
+        Options { queue: 4_096, batch: 512, longest: Duration::from_millis(5), alone: false };
+
     /// Remembers what was committed; refuses odd numbers; fails every commit that holds a 666.
     #[derive(Default)]
     struct Book {
@@ -152,6 +251,12 @@ mod tests {
         spoilt: bool,
         committed: Arc<Mutex<Vec<Vec<u64>>>>,
         gate: Option<std::sync::mpsc::Receiver<()>>,
+        /// Who wrote.
+        threads: Arc<Mutex<Vec<thread::ThreadId>>>,
+        /// After this many commits there is housekeeping to do; never, if 0.
+        untidy_after: usize,
+        /// On which thread it was done.
+        tidied: Arc<Mutex<Option<Option<String>>>>,
     }
 
     impl Writer for Book {
@@ -181,7 +286,14 @@ mod tests {
         fn is_spoilt(&self) -> bool {
             self.spoilt
         }
+        fn wants_tidying(&self) -> bool {
+            self.untidy_after > 0 && self.committed.lock().unwrap().len() >= self.untidy_after
+        }
+        fn tidy(&mut self) {
+            *self.tidied.lock().unwrap() = Some(thread::current().name().map(str::to_owned));
+        }
         fn commit(&mut self) -> Result<(), &'static str> {
+            self.threads.lock().unwrap().push(thread::current().id());
             if std::mem::take(&mut self.spoilt) {
                 return Err("torn");
             }
@@ -198,7 +310,7 @@ mod tests {
         let (open, gate) = std::sync::mpsc::channel();
         let book = Book { gate: Some(gate), ..Book::default() };
         let committed = book.committed.clone();
-        let group = GroupCommit::start(book, Options::default()).unwrap();
+        let group = GroupCommit::start(book, TOGETHER).unwrap();
         let callers: Vec<_> = (0..100)
             .map(|n| {
                 tokio::spawn({
@@ -226,8 +338,7 @@ mod tests {
     #[tokio::test]
     async fn a_failed_commit_is_told_to_everybody_in_it() {
         let (open, gate) = std::sync::mpsc::channel();
-        let group =
-            GroupCommit::start(Book { gate: Some(gate), ..Book::default() }, Options::default()).unwrap();
+        let group = GroupCommit::start(Book { gate: Some(gate), ..Book::default() }, TOGETHER).unwrap();
         let callers: Vec<_> = [2, 666, 4]
             .map(|n| {
                 tokio::spawn({
@@ -254,7 +365,7 @@ mod tests {
     async fn nobody_joins_a_transaction_that_is_spoilt() {
         let book = Book::default();
         let committed = book.committed.clone();
-        let group = GroupCommit::start(book, Options::default()).unwrap();
+        let group = GroupCommit::start(book, TOGETHER).unwrap();
         for round in 0..50 {
             assert_eq!(group.submit(404).await, Err(SubmitError::Refused("torn")));
             assert_eq!(
@@ -271,7 +382,7 @@ mod tests {
         let (open, gate) = std::sync::mpsc::channel();
         let book = Book { gate: Some(gate), ..Book::default() };
         let committed = book.committed.clone();
-        let group = GroupCommit::start(book, Options { queue: 2, batch: 4, ..Options::default() }).unwrap();
+        let group = GroupCommit::start(book, Options { queue: 2, batch: 4, ..TOGETHER }).unwrap();
         let callers: Vec<_> = (0..50)
             .map(|n| {
                 tokio::spawn({
@@ -295,8 +406,63 @@ mod tests {
 
     #[tokio::test]
     async fn when_the_writer_panics_nobody_waits_for_ever() {
-        let group = GroupCommit::start(Book::default(), Options::default()).unwrap();
+        let group = GroupCommit::start(Book::default(), TOGETHER).unwrap();
         assert_eq!(group.submit(1_313).await, Err(SubmitError::Gone));
         assert_eq!(group.submit(2).await, Err(SubmitError::Gone));
+    }
+
+    #[tokio::test]
+    async fn when_a_caller_panics_writing_alone_nobody_waits_for_ever() {
+        let group = GroupCommit::start(Book::default(), Options::default()).unwrap();
+        let alone = tokio::spawn({
+            let group = group.clone();
+            async move { group.submit(1_313).await }
+        });
+        assert!(alone.await.unwrap_err().is_panic(), "it wrote on its own thread");
+        assert_eq!(group.submit(2).await, Err(SubmitError::Gone));
+    }
+
+    #[tokio::test]
+    async fn a_lone_caller_writes_itself_and_hears_the_same_truth() {
+        let book = Book::default();
+        let (committed, threads) = (book.committed.clone(), book.threads.clone());
+        let group = GroupCommit::start(book, Options::default()).unwrap();
+        assert_eq!(group.submit(2).await, Ok(20));
+        assert_eq!(group.submit(3).await, Err(SubmitError::Refused("odd")));
+        assert_eq!(group.submit(666).await, Err(SubmitError::Refused("full")));
+        assert_eq!(group.submit(404).await, Err(SubmitError::Refused("torn")));
+        assert_eq!(group.submit(4).await, Ok(40));
+        assert_eq!(committed.lock().unwrap().concat(), [2, 4]);
+        assert!(threads.lock().unwrap().iter().all(|thread| *thread == thread::current().id()));
+    }
+
+    #[test]
+    fn many_threads_at_once_each_commit_once_and_the_housekeeping_is_done_by_the_writers_thread() {
+        let book = Book { untidy_after: 10, ..Book::default() };
+        let (committed, tidied) = (book.committed.clone(), book.tidied.clone());
+        let group = GroupCommit::start(book, Options::default()).unwrap();
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).build().unwrap();
+        runtime.block_on(async {
+            let callers: Vec<_> = (1_000..1_400u64)
+                .map(|n| {
+                    tokio::spawn({
+                        let group = group.clone();
+                        async move { group.submit(n * 2).await }
+                    })
+                })
+                .collect();
+            for (n, caller) in (1_000..).zip(callers) {
+                assert_eq!(caller.await.unwrap(), Ok(n * 20));
+            }
+        });
+        let mut all = committed.lock().unwrap().concat();
+        all.sort_unstable();
+        assert!(all.into_iter().eq((1_000..1_400).map(|n| n * 2)), "each once");
+        // The last of them may have left it to the thread, which ends when nobody can ask it any more.
+        drop(group);
+        while Arc::strong_count(&committed) > 1 {
+            thread::yield_now();
+        }
+        assert_eq!(*tidied.lock().unwrap(), Some(Some("punk-writer".to_owned())));
     }
 }

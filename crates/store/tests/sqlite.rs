@@ -10,7 +10,7 @@
 use std::path::Path;
 
 use store::sqlite::{Durability, OpenError, SqliteStore, check};
-use store::{Store, StoreError};
+use store::{Append, Commit, Settle, Store, StoreError};
 
 /// A store in a folder that goes away with the process.
 fn temporary() -> SqliteStore {
@@ -85,4 +85,24 @@ fn a_row_that_is_not_what_its_events_say_is_found() {
     drop(connection);
     let outcome = check(&path);
     assert!(matches!(outcome, Err(StoreError::Damaged(_))), "{outcome:?}");
+}
+
+#[tokio::test]
+async fn the_write_ahead_log_does_not_grow_with_what_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("punk.db");
+    let store = SqliteStore::open(&path, Durability::Commit).unwrap();
+    let tenant = store.tenant(schema::TenantId::NIL);
+    for n in 0..600u64 {
+        let run = schema::RunId::new(1_790_000_000_000 + n, [7; 10]);
+        let mut chain = ledger::Chain::new(schema::TenantId::NIL, run);
+        let at = schema::Timestamp::from_millis(1_790_000_000_000).unwrap();
+        let fields = [("text".to_owned(), serde_json::Value::from("x".repeat(100_000)))];
+        let event = chain.append(at, "note", fields, || ledger::Salt::from_bytes([7; 16])).unwrap();
+        let append = Append { run, expected: schema::Seq::START, events: vec![event], settle: Settle::Leaf };
+        tenant.commit(Commit { appends: vec![append], ..Commit::default() }).await.unwrap();
+    }
+    let size = |name: &str| std::fs::metadata(folder.path().join(name)).unwrap().len() >> 20;
+    let (log, database) = (size("punk.db-wal"), size("punk.db"));
+    assert!(log < 40 && database > 20, "log {log} MiB, database {database} MiB of 60 MiB written");
 }

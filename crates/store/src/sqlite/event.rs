@@ -9,6 +9,7 @@ use schema::{Digest, RunId, Seq, TenantId};
 
 use super::log::NextLeaf;
 use super::row::{Sql, unavailable};
+use super::run::Written;
 use super::writer::{Request, WriteError};
 use super::{SqliteTenant, job, log, run};
 use crate::commit::{Append, Commit, CommitError, Settle};
@@ -47,9 +48,21 @@ pub(super) struct Prepared {
 }
 
 struct PreparedAppend {
-    append: Append,
+    run: RunId,
+    expected: Seq,
+    last: Seq,
+    settle: Settle,
     /// The events as they are kept.
     body: Vec<u8>,
+    place: Place,
+}
+
+/// What of an append the writer has left to do.
+enum Place {
+    /// It begins a run: everything about it is known, and the writer only has to find the place free.
+    Begins(Written),
+    /// It goes on with one: where that stands only the writer knows.
+    Continues(Vec<Event>),
 }
 
 impl Prepared {
@@ -57,22 +70,36 @@ impl Prepared {
     /// follows what is in the run is checked by the writer, who knows.
     fn new(tenant: TenantId, commit: Commit) -> Result<Self, CommitError> {
         let appends = commit.appends.into_iter().filter(|append| !append.events.is_empty());
-        let prepare = |append: Append| {
-            if let [first, rest @ ..] = append.events.as_slice() {
-                let mut chain = Chain::resume(tenant, append.run, first.seq, first.hash);
-                let follow = rest.iter().try_for_each(|event| chain.verify_next(event));
-                follow.map_err(|cause| CommitError::Refused { run: append.run, cause })?;
-            }
-            // Events are JSON already; writing them out cannot fail.
-            let body = serde_json::to_vec(&append.events).unwrap_or_default();
-            Ok(PreparedAppend { append, body })
-        };
         Ok(Self {
             tenant,
-            appends: appends.map(prepare).collect::<Result<_, CommitError>>()?,
+            appends: appends
+                .map(|append| PreparedAppend::new(tenant, append))
+                .collect::<Result<_, CommitError>>()?,
             policies: commit.policies.into_iter().map(|text| (sha256(text.as_bytes()), text)).collect(),
             jobs: commit.jobs,
         })
+    }
+}
+
+impl PreparedAppend {
+    fn new(tenant: TenantId, append: Append) -> Result<Self, CommitError> {
+        let Append { run, expected, events, settle } = append;
+        let begins = expected == Seq::START;
+        let mut unchecked = events.as_slice();
+        let mut chain = Chain::new(tenant, run);
+        if let ([first, rest @ ..], false) = (unchecked, begins) {
+            chain = Chain::resume(tenant, run, first.seq, first.hash);
+            unchecked = rest;
+        }
+        let follow = unchecked.iter().try_for_each(|event| chain.verify_next(event));
+        follow.map_err(|cause| CommitError::Refused { run, cause })?;
+        // Events are JSON already; writing them out cannot fail.
+        let body = serde_json::to_vec(&events).unwrap_or_default();
+        let place = match RunRow::fold_all(None, run, &events) {
+            Some(row) if begins => Place::Begins(row.into()),
+            _ => Place::Continues(events),
+        };
+        Ok(Self { run, expected, last: chain.seq(), settle, body, place })
     }
 }
 
@@ -83,32 +110,26 @@ pub(super) fn write(
     prepared: &Prepared,
 ) -> Result<(), WriteError> {
     let Prepared { tenant, appends, policies, jobs } = prepared;
-    let mut rows = Vec::with_capacity(appends.len());
-    for PreparedAppend { append, .. } in appends {
-        rows.push(next_row(connection, *tenant, append)?);
-    }
+    let heads = place_all(connection, *tenant, appends)?;
     for (digest, text) in policies {
         let mut insert = connection
             .prepare_cached("INSERT OR IGNORE INTO policies (tenant, digest, body) VALUES (?, ?, ?)")?;
         insert.execute(params![Sql(*tenant), Sql(*digest), text])?;
     }
-    for (PreparedAppend { append, body }, row) in appends.iter().zip(&rows) {
+    for (append, head) in appends.iter().zip(heads) {
+        let PreparedAppend { run, expected, last, settle, body, .. } = append;
+        let leaf = match settle {
+            Settle::Open => None,
+            Settle::Leaf => {
+                let leaf = Leaf { run: *run, seq: *last, head };
+                Some(Sql(log::add_leaf(connection, next_leaf, *tenant, leaf)?))
+            }
+        };
         connection
             .prepare_cached(
-                "INSERT INTO segments (tenant, run, first_seq, last_seq, body) VALUES (?, ?, ?, ?, ?)",
+                "INSERT INTO segments (tenant, run, first_seq, last_seq, body, leaf) VALUES (?, ?, ?, ?, ?, ?)",
             )?
-            .execute(params![
-                Sql(*tenant),
-                Sql(append.run),
-                Sql(append.expected.next()),
-                Sql(row.seq),
-                body
-            ])?;
-        run::write(connection, *tenant, row)?;
-        if append.settle == Settle::Leaf {
-            let leaf = Leaf { run: append.run, seq: row.seq, head: row.head };
-            log::add_leaf(connection, next_leaf, *tenant, leaf)?;
-        }
+            .execute(params![Sql(*tenant), Sql(*run), Sql(expected.next()), Sql(*last), body, leaf])?;
     }
     for new in jobs {
         job::insert(connection, *tenant, new)?;
@@ -116,9 +137,38 @@ pub(super) fn write(
     Ok(())
 }
 
+/// Brings the rows of the runs up to date, and says where each chain then ends. All are looked at before one is written;
+/// a lone new run needs no look, because the row itself finds out whether its place is free.
+fn place_all(
+    connection: &Connection,
+    tenant: TenantId,
+    appends: &[PreparedAppend],
+) -> Result<Vec<Digest>, WriteError> {
+    if let [PreparedAppend { run, expected, place: Place::Begins(new), .. }] = appends {
+        if run::insert(connection, tenant, new)? {
+            return Ok(vec![new.row.head]);
+        }
+        let actual = run::read(connection, tenant, *run)?.map_or(Seq::START, |row| row.seq);
+        return Err(WriteError::Moved { run: *run, expected: *expected, actual });
+    }
+    let look = |append| next_row(connection, tenant, append);
+    let rows = appends.iter().map(look).collect::<Result<Vec<_>, WriteError>>()?;
+    for (append, new) in appends.iter().zip(&rows) {
+        match &append.place {
+            Place::Begins(new) => drop(run::insert(connection, tenant, new)?),
+            Place::Continues(_) => run::update(connection, tenant, &new.clone().into())?,
+        }
+    }
+    Ok(rows.into_iter().map(|row| row.head).collect())
+}
+
 /// The run's row after the append, if the append goes where it says.
-fn next_row(connection: &Connection, tenant: TenantId, append: &Append) -> Result<RunRow, WriteError> {
-    let Append { run, expected, events, .. } = append;
+fn next_row(
+    connection: &Connection,
+    tenant: TenantId,
+    append: &PreparedAppend,
+) -> Result<RunRow, WriteError> {
+    let PreparedAppend { run, expected, place, .. } = append;
     let row = run::read(connection, tenant, *run)?;
     let (actual, head) = row.as_ref().map_or((Seq::START, Digest::ZERO), |row| (row.seq, row.head));
     if actual != *expected {
@@ -126,9 +176,14 @@ fn next_row(connection: &Connection, tenant: TenantId, append: &Append) -> Resul
     }
     let refused = |cause| WriteError::Refused { run: *run, cause };
     let order = || refused(ChainError::Order { expected: actual.next(), found: actual });
-    let first = events.first().ok_or_else(order)?;
-    Chain::resume(tenant, *run, actual, head).verify_next(first).map_err(refused)?;
-    RunRow::fold_all(row, *run, events).ok_or_else(order)
+    match place {
+        Place::Begins(new) => Ok(new.row.clone()),
+        Place::Continues(events) => {
+            let first = events.first().ok_or_else(order)?;
+            Chain::resume(tenant, *run, actual, head).verify_next(first).map_err(refused)?;
+            RunRow::fold_all(row, *run, events).ok_or_else(order)
+        }
+    }
 }
 
 /// The events of a run past `after`, at most `limit`.

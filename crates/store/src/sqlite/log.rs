@@ -79,17 +79,18 @@ impl NextLeaf {
     }
 }
 
+/// Adds a leaf to the tenant's log and says where it is.
 pub(super) fn add_leaf(
     connection: &Connection,
     next: &mut NextLeaf,
     tenant: TenantId,
     leaf: Leaf,
-) -> rusqlite::Result<()> {
+) -> rusqlite::Result<Seq> {
     let index = Seq(next.take(connection, tenant)?);
     connection
         .prepare_cached("INSERT INTO leaves (tenant, idx, run, seq, head) VALUES (?, ?, ?, ?, ?)")?
-        .execute(params![Sql(tenant), Sql(index), Sql(leaf.run), Sql(leaf.seq), Sql(leaf.head)])
-        .map(drop)
+        .execute(params![Sql(tenant), Sql(index), Sql(leaf.run), Sql(leaf.seq), Sql(leaf.head)])?;
+    Ok(index)
 }
 
 fn catch_up(connection: &Connection, tenant: TenantId, log: &mut Log) -> Result<(), StoreError> {
@@ -141,8 +142,9 @@ fn prove(
 
 fn places(connection: &Connection, tenant: TenantId, run: RunId) -> Result<Vec<u64>, StoreError> {
     let places = || -> rusqlite::Result<Vec<u64>> {
-        let mut select =
-            connection.prepare_cached("SELECT idx FROM leaves WHERE tenant = ? AND run = ? ORDER BY idx")?;
+        let mut select = connection.prepare_cached(
+            "SELECT leaf FROM segments WHERE tenant = ? AND run = ? AND leaf IS NOT NULL ORDER BY first_seq",
+        )?;
         select
             .query_map(params![Sql(tenant), Sql(run)], |row| {
                 row.get::<_, Sql<Seq>>(0).map(|Sql(Seq(index))| index)

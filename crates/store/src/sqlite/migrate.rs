@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 /// Every step there is, in order. A step that was released is never changed: its checksum is in databases out there.
-const STEPS: &[Step] = &[Step { version: 1, name: "first", sql: include_str!("migrations/0001_first.sql") }];
+const STEPS: &[Step] = &[
+    Step { version: 1, name: "first", sql: include_str!("migrations/0001_first.sql") },
+    Step { version: 2, name: "seal_and_retain", sql: include_str!("migrations/0002_seal_and_retain.sql") },
+];
 
 struct Step {
     version: u32,

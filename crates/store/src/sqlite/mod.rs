@@ -4,6 +4,7 @@
 //! up to date before either exists. The files by noun hold the SQL.
 
 mod check;
+mod checkpoint;
 mod event;
 mod job;
 mod log;
@@ -26,6 +27,7 @@ use crate::error::StoreError;
 use crate::group_commit::{GroupCommit, Options};
 use crate::{JobQueue, Store, TenantStore};
 pub use check::{Checked, check};
+use checkpoint::Checkpointer;
 use log::LogCache;
 pub use migrate::MigrateError;
 use pool::Pool;
@@ -116,7 +118,10 @@ impl SqliteStore {
         migrate::run(&mut connection, path)
             .map_err(|cause| OpenError::Migrate { path: path.to_owned(), cause })?;
         let readers = Pool::open(path).map_err(damaged)?;
-        let writer = GroupCommit::start(SqliteWriter::new(connection), options).map_err(io)?;
+        let checkpointer = Checkpointer::start(&mut connection, path).map_err(damaged)?;
+        // A disk may take its time; a caller's thread has other callers to serve.
+        let options = Options { alone: options.alone && durability == Durability::Commit, ..options };
+        let writer = GroupCommit::start(SqliteWriter::new(connection, checkpointer), options).map_err(io)?;
         let inner =
             Inner { writer, readers, logs: LogCache::default(), new_work: Notify::new(), _owner: owner };
         Ok(Self { inner: Arc::new(inner) })
@@ -156,8 +161,7 @@ fn connect(path: &Path, durability: Durability) -> rusqlite::Result<Connection> 
     connection.pragma_update(None, "synchronous", synchronous)?;
     connection.pragma_update(None, "cell_size_check", true)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
-    connection.pragma_update(None, "cache_size", -65_536)?; // KiB
-    connection.pragma_update(None, "wal_autocheckpoint", 4_000)?; // pages
+    connection.pragma_update(None, "cache_size", -16_384)?; // KiB
     connection.busy_timeout(std::time::Duration::from_secs(10))?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)

@@ -38,12 +38,35 @@ pub(super) fn read(
         .optional()
 }
 
-pub(super) fn write(connection: &Connection, tenant: TenantId, row: &RunRow) -> rusqlite::Result<()> {
-    // A row is JSON already; writing it out cannot fail.
-    let text = serde_json::to_string(row).unwrap_or_default();
+/// A run's row and its text, as the table has them.
+pub(super) struct Written {
+    pub(super) row: RunRow,
+    text: String,
+}
+
+impl From<RunRow> for Written {
+    fn from(row: RunRow) -> Self {
+        // A row is JSON already; writing it out cannot fail.
+        let text = serde_json::to_string(&row).unwrap_or_default();
+        Self { row, text }
+    }
+}
+
+/// Adds the row of a run that is new. `false` if it is not.
+pub(super) fn insert(connection: &Connection, tenant: TenantId, new: &Written) -> rusqlite::Result<bool> {
+    let Written { row, text } = new;
     connection
-        .prepare_cached("INSERT OR REPLACE INTO runs (tenant, run, seq, head, row) VALUES (?, ?, ?, ?, ?)")?
+        .prepare_cached("INSERT OR IGNORE INTO runs (tenant, run, seq, head, row) VALUES (?, ?, ?, ?, ?)")?
         .execute(params![Sql(tenant), Sql(row.id), Sql(row.seq), Sql(row.head), text])
+        .map(|rows| rows == 1)
+}
+
+/// Replaces the row of a run that is there.
+pub(super) fn update(connection: &Connection, tenant: TenantId, new: &Written) -> rusqlite::Result<()> {
+    let Written { row, text } = new;
+    connection
+        .prepare_cached("UPDATE runs SET seq = ?, head = ?, row = ? WHERE tenant = ? AND run = ?")?
+        .execute(params![Sql(row.seq), Sql(row.head), text, Sql(tenant), Sql(row.id)])
         .map(drop)
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rusqlite::Connection;
 use schema::{JobId, RunId, Seq, TenantId, Timestamp};
 
+use super::checkpoint::Checkpointer;
 use super::event::{self, Prepared};
 use super::job as jobs;
 use super::job::{self, ClaimRequest};
@@ -99,14 +100,15 @@ fn cause(error: &StoreError) -> String {
 /// Owns the connection that writes.
 pub(super) struct SqliteWriter {
     connection: Connection,
+    checkpointer: Checkpointer,
     next_leaf: NextLeaf,
     /// Why the open transaction must not be committed.
     failed: Option<WriteError>,
 }
 
 impl SqliteWriter {
-    pub(super) fn new(connection: Connection) -> Self {
-        Self { connection, next_leaf: NextLeaf::default(), failed: None }
+    pub(super) fn new(connection: Connection, checkpointer: Checkpointer) -> Self {
+        Self { connection, checkpointer, next_leaf: NextLeaf::default(), failed: None }
     }
 
     fn perform(&mut self, request: Request) -> Result<Reply, WriteError> {
@@ -172,5 +174,13 @@ impl Writer for SqliteWriter {
             }
         }
         committed
+    }
+
+    fn wants_tidying(&self) -> bool {
+        self.checkpointer.is_due()
+    }
+
+    fn tidy(&mut self) {
+        self.checkpointer.step(&self.connection);
     }
 }

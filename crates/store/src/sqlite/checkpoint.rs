@@ -1,0 +1,82 @@
+//! Moving the write-ahead log into the database, without making anybody wait for the disk.
+//!
+//! A thread of its own copies what has been committed while commits go on. It can never quite catch up with a busy writer,
+//! so the writer copies the last bit itself, between two batches; the log then starts again from its beginning.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread;
+
+use rusqlite::Connection;
+
+/// The thread begins to copy when the log has this many pages (of 4 KiB).
+const BEGIN: u32 = 2_000;
+/// At this many the writer copies everything itself, however long that takes: the log must not grow without end.
+const ENOUGH: u32 = 32_000;
+
+const COPY: &str = "PRAGMA wal_checkpoint(PASSIVE)";
+
+/// The writer's side.
+pub(super) struct Checkpointer {
+    /// How many pages the log has, as of the last commit.
+    pages: Arc<AtomicU32>,
+    begin: SyncSender<()>,
+    /// The thread is copying.
+    busy: Arc<AtomicBool>,
+    /// The thread has copied, and the writer can finish.
+    copied: Arc<AtomicBool>,
+}
+
+impl Checkpointer {
+    /// Takes over from SQLite's own checkpoints, which run inside the commit that crosses a limit.
+    pub(super) fn start(writer: &mut Connection, path: &Path) -> rusqlite::Result<Self> {
+        let pages = Arc::new(AtomicU32::new(0));
+        let counted = pages.clone();
+        writer.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, count: i32| {
+            counted.store(u32::try_from(count).unwrap_or(0), Ordering::Relaxed);
+            Ok(())
+        }))?;
+        let connection = Connection::open(path)?;
+        connection.busy_timeout(std::time::Duration::from_secs(10))?;
+        let (busy, copied) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let (begin, asked) = sync_channel(1);
+        let done = (busy.clone(), copied.clone());
+        let copy = move || {
+            while asked.recv().is_ok() {
+                // Whatever is in the way now, the log still has it all; the writer meets the same and tells.
+                let _ = run(&connection);
+                done.1.store(true, Ordering::Release);
+                done.0.store(false, Ordering::Release);
+            }
+        };
+        // Without a thread the writer does all of it, when the log is long enough.
+        let _ = thread::Builder::new().name("punk-checkpoint".into()).spawn(copy);
+        Ok(Self { pages, begin, busy, copied })
+    }
+
+    /// Whether [`Checkpointer::step`] has something to do.
+    pub(super) fn is_due(&self) -> bool {
+        let pages = self.pages.load(Ordering::Relaxed);
+        pages >= ENOUGH
+            || (pages >= BEGIN && !self.busy.load(Ordering::Acquire))
+            || self.copied.load(Ordering::Acquire)
+    }
+
+    /// Begins to copy, or finishes. Between two transactions of the writer.
+    pub(super) fn step(&self, writer: &Connection) {
+        let all = self.pages.load(Ordering::Relaxed) >= ENOUGH;
+        if all || self.copied.swap(false, Ordering::AcqRel) {
+            // A failure is no loss: the log keeps everything, and the next step tries again.
+            let _ = run(writer);
+            self.pages.store(0, Ordering::Relaxed);
+        } else if !self.busy.swap(true, Ordering::AcqRel) {
+            let _ = self.begin.try_send(());
+        }
+    }
+}
+
+fn run(connection: &Connection) -> rusqlite::Result<()> {
+    connection.query_row(COPY, [], |_| Ok(()))
+}
