@@ -4,18 +4,20 @@
 #![cfg(feature = "postgres")]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "helpers of tests are tests")]
 
+mod server;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use ledger::verify_inclusion;
 use schema::{RunId, Seq};
+use server::{Database, server, url};
 use store::conformance::{Corner, Story, limit};
 use store::postgres::{OpenError, PostgresStore};
 use store::{Commit, CommitError, Retry, Settle, Store, StoreError};
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
-use tokio_postgres::{Client, Config, NoTls};
+use tokio_postgres::{Client, Config};
 
 store::suite!(conforming().await);
 
@@ -25,58 +27,6 @@ async fn conforming() -> PostgresStore {
     // Another test may have made it, or be making it.
     let _ = server().await.batch_execute(&format!("CREATE DATABASE {name}")).await;
     PostgresStore::connect(&url(name)).await.unwrap()
-}
-
-/// A database that only one test uses.
-struct Database {
-    name: String,
-}
-
-impl Database {
-    async fn new() -> Self {
-        static MADE: AtomicU64 = AtomicU64::new(0);
-        let name = format!("punk_{}_{}", std::process::id(), MADE.fetch_add(1, Ordering::Relaxed));
-        let server = server().await;
-        // A process with our id may have left one behind.
-        server.batch_execute(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await.unwrap();
-        server.batch_execute(&format!("CREATE DATABASE {name}")).await.unwrap();
-        Self { name }
-    }
-
-    async fn store(&self) -> PostgresStore {
-        PostgresStore::connect(&url(&self.name)).await.unwrap()
-    }
-
-    async fn client(&self) -> Client {
-        connect(&url(&self.name)).await
-    }
-
-    async fn drop(self) {
-        server().await.batch_execute(&format!("DROP DATABASE {} WITH (FORCE)", self.name)).await.unwrap();
-    }
-}
-
-async fn server() -> Client {
-    connect(&server_url()).await
-}
-
-async fn connect(url: &str) -> Client {
-    let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
-    tokio::spawn(connection);
-    client
-}
-
-fn server_url() -> String {
-    std::env::var("PUNK_TEST_POSTGRES_URL").expect(
-        "PUNK_TEST_POSTGRES_URL is not set: run `cargo xtask test`, or set it to a throw-away server, such as \
-         postgres://punk@127.0.0.1:5432/postgres",
-    )
-}
-
-fn url(database: &str) -> String {
-    let server = server_url();
-    let (rest, _) = server.rsplit_once('/').expect("the URL ends in /database");
-    format!("{rest}/{database}")
 }
 
 /// One append, written, as a commit of its own.

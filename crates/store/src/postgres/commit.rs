@@ -50,11 +50,10 @@ pub(super) async fn commit(tenant: &Tenant, commit: &Commit) -> Result<(), Commi
             written => break written,
         }
     };
-    give_back(connection, written)?;
-    if !commit.jobs.is_empty() {
-        tenant.store.tell_workers();
+    if written.is_ok() && !commit.jobs.is_empty() {
+        tenant.store.tell_workers(&connection).await;
     }
-    Ok(())
+    give_back(connection, written)
 }
 
 /// A transaction that is dropped before its commit is rolled back.

@@ -1,10 +1,9 @@
 //! Durable work: the rows of `jobs`.
 //!
-//! Workers of all processes claim from one table; a row that another claim holds is skipped, not waited for. A worker
-//! hears at once of work that its own process made, and within [`POLL`] of everybody else's.
+//! Workers of all processes claim from one table; a row that another claim holds is skipped, not waited for. How a worker
+//! hears of work is in `wake.rs`.
 
 use std::num::NonZeroU32;
-use std::time::Duration;
 
 use async_trait::async_trait;
 use deadpool_postgres::Transaction;
@@ -20,9 +19,6 @@ use super::run::PAST_ALL_IDS;
 use super::{PostgresStore, Tenant};
 use crate::error::StoreError;
 use crate::job::{Claimed, Held, Job, JobQueue, JobState, JobStore, LeaseToken, NewJob, Retry};
-
-/// The notification delay: how long [`JobQueue::changed`] waits when nothing is heard.
-const POLL: Duration = Duration::from_secs(1);
 
 /// A job whose key is taken is not made, nor is one that is there already.
 const ADD: &str = "INSERT INTO jobs (tenant, id, kind, key, payload, priority, run_at, attempts, max_attempts, state,
@@ -141,9 +137,9 @@ impl JobQueue for PostgresStore {
     ) -> Result<Held, StoreError> {
         let held = match retry {
             Retry::At(at) => self.update_held(RETRY, job, token, &[&error.as_bytes(), &millis(at)]).await?,
-            Retry::Never => self.update_held(BURY, job, token, &[&error.as_bytes()]).await?,
+            Retry::Never => return self.update_held(BURY, job, token, &[&error.as_bytes()]).await,
         };
-        self.tell_workers();
+        self.tell_of_change().await;
         Ok(held)
     }
 
@@ -153,8 +149,7 @@ impl JobQueue for PostgresStore {
     }
 
     async fn changed(&self) {
-        // Hearing nothing is no failure: it is when other processes' work is looked for.
-        let _ = tokio::time::timeout(POLL, self.inner.work.notified()).await;
+        self.inner.wake.wait(&self.inner.config).await;
     }
 }
 
@@ -173,6 +168,13 @@ impl PostgresStore {
         parameters.extend(rest);
         let updated = self.execute(text, &parameters).await?;
         Ok(if updated > 0 { Held::Yes } else { Held::No })
+    }
+
+    /// Wakes the workers, after a change that is no commit.
+    async fn tell_of_change(&self) {
+        if let Ok(connection) = self.connection().await {
+            self.tell_workers(&connection).await;
+        }
     }
 }
 
@@ -205,7 +207,7 @@ impl JobStore for Tenant {
         let id: &[u8] = job.as_bytes();
         match self.store.execute(REQUEUE, &[&self.key(), &id, &millis(now), &live_key]).await {
             Ok(updated) => {
-                self.store.tell_workers();
+                self.store.tell_of_change().await;
                 Ok(updated > 0)
             }
             Err(error) if is_taken(&error) => Ok(false),

@@ -6,8 +6,9 @@
 //! - One transaction is one commit. It locks in one order: existing runs, new runs, policies, live jobs, each sorted, and
 //!   the tenant's log last, so that two commits never wait for each other in a circle.
 //! - A leaf's index is given out under the lock of the tenant's row in `logs`: indexes have no gaps, whoever writes.
-//! - Nothing is needed that a Postgres-compatible distributed engine lacks: no triggers, extensions, sequences, advisory
-//!   locks or notifications. Everything works at `READ COMMITTED`, and a transaction that gave way is tried again.
+//! - Nothing is needed that a Postgres-compatible distributed engine lacks: no triggers, extensions, sequences or advisory
+//!   locks, and `wake.rs` does without notifications. Everything works at `READ COMMITTED`, and a transaction that gave way
+//!   is tried again.
 //! - A commit is as durable as the server's `synchronous_commit` says. After a lost connection it is unknown whether it
 //!   is in: the error is [`StoreError::Unavailable`], and a retry with the same `expected` finds out, as
 //!   [`Moved`](crate::CommitError::Moved) if it is.
@@ -22,6 +23,7 @@ mod log;
 mod migrate;
 mod row;
 mod run;
+mod wake;
 
 use std::fmt;
 use std::sync::Arc;
@@ -30,7 +32,6 @@ use std::time::Duration;
 use async_trait::async_trait;
 use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
 use schema::TenantId;
-use tokio::sync::Notify;
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Config, NoTls, Row};
@@ -42,6 +43,7 @@ use crate::job::JobQueue;
 use crate::{Store, TenantStore};
 use error::FromDriver;
 use log::Logs;
+use wake::Wake;
 
 /// How many connections one process opens at most.
 const CONNECTIONS: usize = 16;
@@ -59,10 +61,11 @@ pub struct PostgresStore {
 struct Inner {
     /// Host, port and database, for people.
     at: String,
+    /// How every connection is made.
+    config: Config,
     pool: Pool,
     logs: Logs,
-    /// Told when this process made work; other processes find it by polling.
-    work: Notify,
+    wake: Wake,
 }
 
 /// What one tenant has.
@@ -78,6 +81,18 @@ impl PostgresStore {
     /// # Errors
     /// See [`OpenError`].
     pub async fn connect(url: &str) -> Result<Self, OpenError> {
+        Self::open(url, None).await
+    }
+
+    /// As [`connect`](Self::connect), but waiting for work ends after `poll` when nothing is heard of any.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub async fn connect_polling(url: &str, poll: Duration) -> Result<Self, OpenError> {
+        Self::open(url, Some(poll)).await
+    }
+
+    async fn open(url: &str, poll: Option<Duration>) -> Result<Self, OpenError> {
         let mut config: Config = url.parse().map_err(|_| OpenError::Url)?;
         if config.get_ssl_mode() == SslMode::Require {
             return Err(OpenError::Tls);
@@ -99,8 +114,8 @@ impl PostgresStore {
         }
         migrate::migrate(&config, &at).await?;
 
-        let manager =
-            Manager::from_config(config, NoTls, ManagerConfig { recycling_method: RecyclingMethod::Fast });
+        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let manager = Manager::from_config(config.clone(), NoTls, recycling);
         let session = Hook::async_fn(|client, _| {
             Box::pin(async { client.batch_execute(SESSION).await.map_err(HookError::Backend) })
         });
@@ -112,7 +127,8 @@ impl PostgresStore {
             .post_create(session)
             .build()
             .map_err(OpenError::Pool)?;
-        Ok(Self { inner: Arc::new(Inner { at, pool, logs: Logs::default(), work: Notify::new() }) })
+        let (logs, wake) = (Logs::default(), Wake::new(poll));
+        Ok(Self { inner: Arc::new(Inner { at, config, pool, logs, wake }) })
     }
 
     async fn connection(&self) -> Result<Object, StoreError> {
@@ -139,12 +155,6 @@ impl PostgresStore {
         };
         let changed = changed.await;
         Ok(give_back(connection, changed)?)
-    }
-
-    /// Wakes the workers of this process: those that wait now, and the next that would.
-    fn tell_workers(&self) {
-        self.inner.work.notify_waiters();
-        self.inner.work.notify_one();
     }
 }
 
