@@ -27,7 +27,9 @@ pub(super) static SECTION: Section = Section {
             "store.url",
             "PUNK_DATABASE_URL",
             Kind::Url(&["postgres", "postgresql"]),
-            "Postgres database; wins over `store.path`. The connection is not encrypted yet: keep it on a trusted network.",
+            "Postgres database; wins over `store.path`. With `?sslmode=require` connections are encrypted and the server's \
+             certificate is checked, against the authorities in `&sslrootcert=/path/to/ca.pem` or the system's; `prefer`, \
+             the default, encrypts if the server offers it and checks nothing.",
         )
         .fallback("DATABASE_URL")
         .secret(),

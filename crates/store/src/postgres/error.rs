@@ -1,10 +1,12 @@
 //! From the driver's errors to ours. A password is never in them: neither the driver's messages nor ours repeat the URL.
 
+use std::path::PathBuf;
+
 use deadpool_postgres::PoolError;
 use tokio_postgres::error::{Severity, SqlState};
 
 use crate::commit::CommitError;
-use crate::error::StoreError;
+use crate::error::{BoxError, StoreError};
 
 /// Why a database could not be opened. Nothing was changed, except that migrations before a failed one are in.
 #[derive(Debug, thiserror::Error)]
@@ -15,12 +17,52 @@ pub enum OpenError {
          the password as %XX, and only parameters that tokio-postgres knows"
     )]
     Url,
-    /// The URL asks for an encrypted connection.
+    /// The URL's `sslmode` is not one of ours.
     #[error(
-        "the database URL says sslmode=require, and this build has no TLS for Postgres; connect over a private network or \
-         a tunnel and say sslmode=disable"
+        "the database URL has an sslmode that is not known; say disable, prefer, require, verify-ca or verify-full"
     )]
-    Tls,
+    SslMode,
+    /// The URL names authorities, and a mode that asks none.
+    #[error(
+        "the database URL has an sslrootcert, and its sslmode checks no certificate; say sslmode=verify-full, or leave \
+         sslrootcert out"
+    )]
+    UselessRoots,
+    /// The URL has a client certificate.
+    #[error(
+        "the database URL has sslcert, sslkey, sslpassword or sslcrl, and punk has no client certificates; log in with \
+         a password, and leave them out"
+    )]
+    Parameter,
+    /// The file of trusted authorities cannot be read.
+    #[error("the database URL's sslrootcert, {}, cannot be read; it must hold certificates as PEM", path.display())]
+    Roots {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        cause: BoxError,
+    },
+    /// The operating system trusts nobody.
+    #[error(
+        "this machine has no certificates of authorities; install its ca-certificates, or name a PEM file in the \
+         database URL with sslrootcert=/path/to/ca.pem"
+    )]
+    NoSystemRoots,
+    /// TLS cannot be set up.
+    #[error("TLS cannot be set up")]
+    TlsSetup(#[source] rustls::Error),
+    /// No connection that the URL's `sslmode` allows.
+    #[error("no trusted connection to Postgres at {at}: {advice}")]
+    Untrusted {
+        /// Host, port and database.
+        at: String,
+        /// What is wrong and what to do.
+        advice: &'static str,
+        /// What the driver says.
+        #[source]
+        cause: tokio_postgres::Error,
+    },
     /// No connection.
     #[error(
         "cannot connect to Postgres at {at}; check that it runs there, and the URL's user, password and database"

@@ -149,7 +149,7 @@ impl JobQueue for PostgresStore {
     }
 
     async fn changed(&self) {
-        self.inner.wake.wait(&self.inner.config).await;
+        self.inner.wake.wait(&self.inner.target).await;
     }
 }
 

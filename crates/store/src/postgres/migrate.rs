@@ -7,8 +7,9 @@
 
 use ledger::sha256;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, Config, GenericClient, NoTls};
+use tokio_postgres::{Client, GenericClient};
 
+use super::connect::Target;
 use super::error::OpenError;
 
 /// One step of the schema.
@@ -33,10 +34,9 @@ const APPLY: &str = "INSERT INTO schema_migrations (version, name, sha256, appli
     VALUES ($1, $2, $3, CAST(CURRENT_TIMESTAMP AT TIME ZONE 'UTC' AS text))";
 
 /// Applies what is missing. A database that is up to date is only read, so its user need not be able to make tables.
-pub(super) async fn migrate(config: &Config, at: &str) -> Result<(), OpenError> {
-    let connected = config.connect(NoTls).await;
-    let (mut client, connection) =
-        connected.map_err(|cause| OpenError::Unreachable { at: at.to_owned(), cause })?;
+pub(super) async fn migrate(target: &Target) -> Result<(), OpenError> {
+    let connected = target.connect().await;
+    let (mut client, connection) = connected.map_err(|cause| target.unreachable(cause))?;
     // It ends when the client is dropped; what breaks it is told to the client too.
     let driver = tokio::spawn(connection);
     let result = apply_missing(&mut client).await;

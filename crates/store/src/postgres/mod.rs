@@ -16,6 +16,7 @@
 //! To change the schema: a new file in `migrations/`, a line in `migrate.rs`; an applied migration is never edited.
 
 mod commit;
+mod connect;
 mod error;
 mod event;
 mod job;
@@ -23,6 +24,7 @@ mod log;
 mod migrate;
 mod row;
 mod run;
+mod tls;
 mod wake;
 
 use std::fmt;
@@ -30,17 +32,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use deadpool_postgres::{Hook, HookError, Manager, ManagerConfig, Object, Pool, RecyclingMethod, Runtime};
+use deadpool_postgres::{Hook, HookError, Object, Pool, Runtime};
 use schema::TenantId;
-use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Config, NoTls, Row};
 
 pub use error::OpenError;
 
 use crate::error::StoreError;
 use crate::job::JobQueue;
 use crate::{Store, TenantStore};
+use connect::Target;
 use error::FromDriver;
 use log::Logs;
 use wake::Wake;
@@ -59,10 +61,7 @@ pub struct PostgresStore {
 }
 
 struct Inner {
-    /// Host, port and database, for people.
-    at: String,
-    /// How every connection is made.
-    config: Config,
+    target: Target,
     pool: Pool,
     logs: Logs,
     wake: Wake,
@@ -76,7 +75,8 @@ struct Tenant {
 
 impl PostgresStore {
     /// Opens the database that `url` names (`postgres://user:password@host:5432/database`), after bringing its schema up
-    /// to date. Any number of processes may do so at once.
+    /// to date. Any number of processes may do so at once. With `?sslmode=require` the connections are encrypted and the
+    /// server must show a certificate; see `tls.rs`.
     ///
     /// # Errors
     /// See [`OpenError`].
@@ -93,33 +93,12 @@ impl PostgresStore {
     }
 
     async fn open(url: &str, poll: Option<Duration>) -> Result<Self, OpenError> {
-        let mut config: Config = url.parse().map_err(|_| OpenError::Url)?;
-        if config.get_ssl_mode() == SslMode::Require {
-            return Err(OpenError::Tls);
-        }
-        // A server that vanished without a word is noticed in seconds, not in the kernel's quarter of an hour.
-        if config.get_connect_timeout().is_none() {
-            config.connect_timeout(PATIENCE);
-        }
-        if config.get_tcp_user_timeout().is_none() {
-            config.tcp_user_timeout(PATIENCE);
-        }
-        if config.get_application_name().is_none() {
-            config.application_name("punk");
-        }
-        let at = place(&config);
-        // An @ that was not escaped: the rest of the password was read as the host, and must not be shown as one.
-        if at.contains('@') {
-            return Err(OpenError::Url);
-        }
-        migrate::migrate(&config, &at).await?;
-
-        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
-        let manager = Manager::from_config(config.clone(), NoTls, recycling);
+        let target = Target::from_url(url)?;
+        migrate::migrate(&target).await?;
         let session = Hook::async_fn(|client, _| {
             Box::pin(async { client.batch_execute(SESSION).await.map_err(HookError::Backend) })
         });
-        let pool = Pool::builder(manager)
+        let pool = Pool::builder(target.manager())
             .max_size(CONNECTIONS)
             .wait_timeout(Some(PATIENCE))
             .create_timeout(Some(PATIENCE))
@@ -128,7 +107,7 @@ impl PostgresStore {
             .build()
             .map_err(OpenError::Pool)?;
         let (logs, wake) = (Logs::default(), Wake::new(poll));
-        Ok(Self { inner: Arc::new(Inner { at, config, pool, logs, wake }) })
+        Ok(Self { inner: Arc::new(Inner { target, pool, logs, wake }) })
     }
 
     async fn connection(&self) -> Result<Object, StoreError> {
@@ -181,7 +160,7 @@ impl Store for PostgresStore {
             Some("off") => Ok(()),
             _ => Err(StoreError::unavailable(format!(
                 "Postgres at {} is read-only, as a standby is; point the database URL at the primary",
-                self.inner.at
+                self.inner.target.at
             ))),
         }
     }
@@ -189,7 +168,7 @@ impl Store for PostgresStore {
 
 impl fmt::Debug for PostgresStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("PostgresStore").field(&self.inner.at).finish()
+        f.debug_tuple("PostgresStore").field(&self.inner.target.at).finish()
     }
 }
 
@@ -199,16 +178,4 @@ fn give_back<T, E: FromDriver>(connection: Object, result: Result<T, E>) -> Resu
         drop(Object::take(connection));
     }
     result
-}
-
-/// Where the database is, without saying how to get in.
-fn place(config: &Config) -> String {
-    let host = match config.get_hosts().first() {
-        Some(Host::Tcp(name)) => name.clone(),
-        #[cfg(unix)]
-        Some(Host::Unix(path)) => path.display().to_string(),
-        None => config.get_hostaddrs().first().map_or_else(|| "?".to_owned(), ToString::to_string),
-    };
-    let port = config.get_ports().first().copied().unwrap_or(5432);
-    format!("{host}:{port}/{}", config.get_dbname().or(config.get_user()).unwrap_or_default())
 }

@@ -20,8 +20,9 @@ use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{AsyncMessage, Config, Error, NoTls};
+use tokio_postgres::{AsyncMessage, Error};
 
+use super::connect::Target;
 use super::{PATIENCE, PostgresStore};
 
 const LISTEN: &str = "LISTEN punk_work";
@@ -69,25 +70,23 @@ impl Wake {
     }
 
     /// Returns when there may be work.
-    pub(super) async fn wait(&self, config: &Config) {
-        self.listen(config);
+    pub(super) async fn wait(&self, target: &Target) {
+        self.listen(target);
         let usual = if self.ears.hear.load(Ordering::Relaxed) { SAFETY_NET } else { POLL };
         // Hearing nothing is no failure: it is when work is looked for that nobody could tell of.
         let _ = timeout(self.poll.unwrap_or(usual), self.ears.work.notified()).await;
     }
 
     /// Sees to it that somebody listens.
-    fn listen(&self, config: &Config) {
+    fn listen(&self, target: &Target) {
         if self.ears.deaf.load(Ordering::Relaxed) {
             return;
         }
         let mut listening = self.listening.lock().unwrap_or_else(PoisonError::into_inner);
         // It ends by itself only with the runtime it was started in.
         if listening.as_ref().is_none_or(|Listening(task)| task.is_finished()) {
-            let (mut config, ears) = (config.clone(), Arc::clone(&self.ears));
-            let name = config.get_application_name().unwrap_or_default();
-            config.application_name(format!("{name} listener").trim());
-            *listening = Some(Listening(tokio::spawn(listen(config, ears))));
+            let listener = listen(target.clone().named("listener"), Arc::clone(&self.ears));
+            *listening = Some(Listening(tokio::spawn(listener)));
         }
     }
 }
@@ -124,10 +123,10 @@ impl PostgresStore {
 }
 
 /// Listens for as long as the server can be listened to.
-async fn listen(config: Config, ears: Arc<Ears>) {
+async fn listen(target: Target, ears: Arc<Ears>) {
     let mut pause = FIRST_PAUSE;
     loop {
-        let ended = hear(&config, &ears).await;
+        let ended = hear(&target, &ears).await;
         let heard = ears.hear.swap(false, Ordering::Relaxed);
         if let Err(error) = ended {
             ears.learn_from(&error);
@@ -141,8 +140,8 @@ async fn listen(config: Config, ears: Arc<Ears>) {
 }
 
 /// Makes a connection and listens until it is lost.
-async fn hear(config: &Config, ears: &Ears) -> Result<(), Error> {
-    let (client, mut connection) = config.connect(NoTls).await?;
+async fn hear(target: &Target, ears: &Ears) -> Result<(), Error> {
+    let (client, mut connection) = target.connect().await?;
     let hearing = async {
         while let Some(message) = poll_fn(|context| connection.poll_message(context)).await.transpose()? {
             if let AsyncMessage::Notification(_) = message {

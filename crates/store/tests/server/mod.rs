@@ -3,9 +3,11 @@
     dead_code,
     clippy::unwrap_used,
     clippy::expect_used,
+    clippy::panic,
     reason = "helpers of tests; each test file uses some of them"
 )]
 
+pub(crate) mod cluster;
 pub(crate) mod proxy;
 
 use std::sync::atomic::{AtomicU64, Ordering};
