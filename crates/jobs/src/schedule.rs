@@ -91,6 +91,33 @@ impl Schedule {
         Timestamp::from_millis(u64::try_from(next.as_millisecond()).ok()?).ok()
     }
 
+    /// The last time up to and including `until`; `None` if there is none since 1970.
+    #[must_use]
+    pub fn last_until(&self, until: Timestamp) -> Option<Timestamp> {
+        let next_by_then = |after: u64| {
+            let next = self.next_after(Timestamp::from_millis(after).ok()?)?;
+            (next <= until).then_some(next.as_millis())
+        };
+        // Back in ever longer steps until there is a time, then closer to the last one by halves.
+        let (mut high, mut step) = (until.as_millis(), 60_000);
+        let mut last = loop {
+            let from = until.as_millis().saturating_sub(step);
+            match next_by_then(from) {
+                Some(time) => break time,
+                None if from == 0 => return None,
+                None => (high, step) = (from, step * 2),
+            }
+        };
+        while last < high {
+            let middle = last + (high - last) / 2;
+            match next_by_then(middle) {
+                Some(time) => last = time,
+                None => high = middle,
+            }
+        }
+        Timestamp::from_millis(last).ok()
+    }
+
     /// The next time when every reading of the clock counts once.
     fn next_once(&self, after: Instant) -> Option<Instant> {
         let mut civil = minute_of(self.zone.to_datetime(after));

@@ -270,3 +270,37 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_last_time_up_to_a_moment_includes_the_moment() {
+    for (cron, until, expected) in [
+        ("0 3 * * *", "2026-11-16T02:59:59.999Z", Some("2026-11-15T03:00:00Z")),
+        ("0 3 * * *", "2026-11-16T03:00:00Z", Some("2026-11-16T03:00:00Z")),
+        ("0 0 29 2 *", "2026-11-16T00:00:00Z", Some("2024-02-29T00:00:00Z")),
+        ("0 0 29 2 *", "2103-01-01T00:00:00Z", Some("2096-02-29T00:00:00Z")),
+        ("0 0 29 2 *", "1971-01-01T00:00:00Z", None),
+    ] {
+        let schedule = Schedule::parse(cron, "UTC").unwrap();
+        assert_eq!(schedule.last_until(at(until)), expected.map(at), "{cron} {until}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn nothing_lies_between_the_last_time_and_the_next(
+        cron in prop::sample::select(vec![
+            "* * * * *", "*/25 * * * *", "30 2 * * *", "15 1,2,3 * * *", "0 9 * * mon-fri", "0 0 1 1 *", "0 12 31 * *",
+        ]),
+        zone in prop::sample::select(vec!["UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe"]),
+        // Half of them around a change of the clocks.
+        until in prop_oneof![1_000_000_000_000u64..4_000_000_000_000, 1_792_879_200_000u64..1_792_900_000_000],
+    ) {
+        let schedule = Schedule::parse(cron, zone).unwrap();
+        let until = Timestamp::from_millis(until).unwrap();
+        let last = schedule.last_until(until).unwrap();
+        prop_assert!(last <= until);
+        prop_assert!(schedule.next_after(last).unwrap() > until, "a later one has come");
+        let before = Timestamp::from_millis(last.as_millis() - 1).unwrap();
+        prop_assert_eq!(schedule.next_after(before), Some(last), "it is a time of the schedule");
+    }
+}
