@@ -65,9 +65,12 @@ impl Worker {
 
     /// Works until `stop` is ready, then finishes what it has begun within the grace period and gives back the rest.
     /// Returns at the latest one lease after that. Dropped midway, it is as if it had crashed: its jobs are taken over
-    /// when their leases run out.
+    /// when their leases run out. Without a handler it leaves the store alone.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         tokio::pin!(stop);
+        if self.handlers.is_empty() {
+            return stop.await;
+        }
         let changed = watch(self.queue.clone(), self.options.poll_min);
         tokio::pin!(changed);
         let (queue, pause) = (self.queue.clone(), self.options.poll_min);

@@ -371,3 +371,17 @@ fn a_worker_that_could_not_work_is_not_made() {
     let short = make(vec![handler()], Options { lease, ..Options::default() });
     assert_eq!(short, Some(WorkerError::Options(OptionsError::Lease(lease))));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_without_handlers_asks_for_nothing_and_stops_when_told() {
+    let shared = Arc::new(Shared::default());
+    let job = shared.add(1, 3);
+    let worker =
+        Worker::new(shared.clone(), Vec::new(), Box::new(|| at(1_000)), Box::new(|| 7), Options::default())
+            .unwrap();
+    let began = Instant::now();
+    worker.run(sleep(Duration::from_secs(3_600))).await;
+    assert_eq!(began.elapsed(), Duration::from_secs(3_600));
+    assert_eq!(shared.claims.load(Ordering::SeqCst), 0);
+    assert_eq!(shared.look(job).state, JobState::Waiting);
+}
