@@ -101,7 +101,9 @@ pub enum Held {
 /// What becomes of a job whose attempt failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Retry {
-    /// Tried again, not before this.
+    /// Tried again, not before this, even if that was the last attempt: whoever says so has counted, and a worker that is
+    /// stopped gives back a job that it could not finish without that being held against the job. The attempt counts all
+    /// the same, so that the next one is past `max_attempts`, and final if its lease runs out.
     At(Timestamp),
     /// Given up.
     Never,
@@ -122,7 +124,9 @@ pub trait JobQueue: Send + Sync {
         limit: NonZeroU32,
     ) -> Result<Vec<Claimed>, StoreError>;
 
-    /// Keeps the lease until `lease_until`.
+    /// Keeps the lease until `lease_until`, or for as long as it is already held if that is later. It never shortens one:
+    /// an extension may arrive after a later one, and a clock may be put back, and a job that its holder believes to be
+    /// its own would be handed to somebody else.
     async fn extend(&self, job: JobId, token: LeaseToken, lease_until: Timestamp)
     -> Result<Held, StoreError>;
 

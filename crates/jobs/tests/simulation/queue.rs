@@ -72,7 +72,7 @@ impl Queue {
     }
 
     pub(crate) fn extend(&mut self, job: JobId, token: LeaseToken, lease_until: Timestamp) -> Held {
-        self.if_held(job, token, |kept| kept.job.lease_until = Some(lease_until))
+        self.if_held(job, token, |kept| kept.job.lease_until = kept.job.lease_until.max(Some(lease_until)))
     }
 
     pub(crate) fn complete(&mut self, job: JobId, token: LeaseToken) -> Held {

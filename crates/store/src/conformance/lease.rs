@@ -86,6 +86,37 @@ pub async fn a_lease_can_be_extended_by_its_holder_only(store: &dyn Store) {
     assert_eq!(corner.queue.extend(job.id, claimed.token, at(9000)).await.unwrap(), Held::No);
 }
 
+pub async fn an_extension_never_shortens_a_lease(store: &dyn Store) {
+    let corner = Corner::of(store);
+    let job = corner.job();
+    corner.enqueue([job.clone()]).await;
+    let claimed = corner.claim_one(1000, 2000).await;
+    assert_eq!(corner.queue.extend(job.id, claimed.token, at(5000)).await.unwrap(), Held::Yes);
+    // Sent before the one above, arrived after it.
+    assert_eq!(corner.queue.extend(job.id, claimed.token, at(3000)).await.unwrap(), Held::Yes);
+    assert_eq!(corner.look(job.id).await.lease_until, Some(at(5000)));
+    assert_eq!(corner.queue.next_due(corner.kinds()).await.unwrap(), Some(at(5000)));
+    assert_eq!(corner.claim(4999, 6000, 10).await, []);
+    corner.claim_one(5000, 6000).await;
+}
+
+pub async fn a_retry_is_granted_even_on_the_last_attempt(store: &dyn Store) {
+    let corner = Corner::of(store);
+    let job = NewJob { max_attempts: 1, ..corner.job() };
+    corner.enqueue([job.clone()]).await;
+    for attempt in 1..4 {
+        let claimed = corner.claim_one(attempt * 1000, attempt * 1000 + 500).await;
+        assert_eq!(u64::from(claimed.job.attempts), attempt);
+        let again = Retry::At(at((attempt + 1) * 1000));
+        assert_eq!(corner.queue.fail(job.id, claimed.token, "stopped", again).await.unwrap(), Held::Yes);
+        assert_eq!(corner.look(job.id).await.state, JobState::Waiting);
+    }
+    // A lease that runs out is final as ever.
+    corner.claim_one(4000, 4500).await;
+    assert_eq!(corner.claim(4500, 5000, 10).await, []);
+    assert_eq!(corner.look(job.id).await.state, JobState::Dead);
+}
+
 pub async fn a_failed_job_waits_for_its_retry(store: &dyn Store) {
     let corner = Corner::of(store);
     let job = corner.job();

@@ -89,6 +89,8 @@ macro_rules! suite {
             a_lost_lease_is_claimed_again_with_a_higher_token
             an_old_token_finishes_nothing
             a_lease_can_be_extended_by_its_holder_only
+            an_extension_never_shortens_a_lease
+            a_retry_is_granted_even_on_the_last_attempt
             a_failed_job_waits_for_its_retry
             a_given_up_job_is_dead_and_can_be_requeued
             a_dead_job_is_not_requeued_beside_a_live_one

@@ -144,7 +144,8 @@ impl JobQueue for Queue {
         token: LeaseToken,
         lease_until: Timestamp,
     ) -> Result<Held, StoreError> {
-        Ok(self.shared.lock().jobs.if_held(job, token, |job| job.lease_until = Some(lease_until)))
+        let extend = |job: &mut Job| job.lease_until = job.lease_until.max(Some(lease_until));
+        Ok(self.shared.lock().jobs.if_held(job, token, extend))
     }
 
     async fn complete(&self, job: JobId, token: LeaseToken) -> Result<Held, StoreError> {

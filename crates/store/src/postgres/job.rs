@@ -39,7 +39,8 @@ const CLAIM: &str = "WITH due AS (
     UPDATE jobs SET state = 'leased', lease_until = $3, due_at = $3, attempts = attempts + 1, token = token + 1
     FROM due WHERE jobs.id = due.id RETURNING jobs.*";
 const EXTEND: &str =
-    "UPDATE jobs SET lease_until = $3, due_at = $3 WHERE id = $1 AND token = $2 AND state = 'leased'";
+    "UPDATE jobs SET lease_until = greatest(lease_until, $3), due_at = greatest(lease_until, $3)
+    WHERE id = $1 AND token = $2 AND state = 'leased'";
 const COMPLETE: &str = "UPDATE jobs SET state = 'done', lease_until = NULL, due_at = NULL, live_key = NULL
     WHERE id = $1 AND token = $2 AND state = 'leased'";
 const RETRY: &str =

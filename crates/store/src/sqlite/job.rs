@@ -182,8 +182,9 @@ pub(super) fn extend(
     token: LeaseToken,
     lease_until: Timestamp,
 ) -> rusqlite::Result<bool> {
-    let mut update = connection
-        .prepare_cached("UPDATE jobs SET lease_until = ? WHERE id = ? AND token = ? AND state = 'leased'")?;
+    let mut update = connection.prepare_cached(
+        "UPDATE jobs SET lease_until = max(lease_until, ?) WHERE id = ? AND token = ? AND state = 'leased'",
+    )?;
     Ok(update.execute(params![Sql(lease_until), Sql(job), Sql(token)])? > 0)
 }
 
