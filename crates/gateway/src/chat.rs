@@ -13,7 +13,7 @@ use serde_json::json;
 
 use crate::app::App;
 use crate::clock::{Stopwatch, now};
-use crate::error::{ApiError, Wire};
+use crate::error::{ApiError, Wire, told_by_store};
 use crate::identity::Caller;
 use crate::record::Story;
 use crate::wire::openai::{self, Request};
@@ -107,5 +107,5 @@ async fn commit(app: &App, story: Story<'_>) -> Result<(), ApiError> {
 /// Told once, with its causes, to whoever runs the server; the caller only learns that nothing was recorded.
 pub(crate) fn unrecorded(error: impl std::error::Error + 'static) -> ApiError {
     tracing::error!(error = &error as &dyn std::error::Error, "a run could not be recorded");
-    ApiError::Ledger
+    told_by_store(&error).unwrap_or(ApiError::Ledger)
 }

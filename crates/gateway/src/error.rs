@@ -5,6 +5,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderName, StatusCode};
 use schema::{Route, RunId, Verdict};
 use serde_json::{Value, json};
+use store::{CommitError, StoreError};
 
 /// Why a request was not answered, in the gateway's own words.
 #[derive(Debug)]
@@ -41,6 +42,10 @@ pub(crate) enum ApiError {
     Ledger,
     /// What was asked for cannot be read now.
     Unread,
+    /// There is no room to record anything.
+    Full,
+    /// What the store holds is not what was written.
+    Damaged,
     /// Somebody else changed the run at the same moment, again and again.
     Busy {
         run: RunId,
@@ -180,6 +185,18 @@ impl ApiError {
                 "the store cannot be read or written now".into(),
                 "look for the cause in the log of the server: most often the disk is full or the database is away",
             ),
+            Self::Full => told(
+                StatusCode::INSUFFICIENT_STORAGE,
+                "punk_disk_full",
+                "there is no room left to record anything, so nothing new is answered".into(),
+                "make room on the disk of the store; what is recorded can still be read, and no restart is needed",
+            ),
+            Self::Damaged => told(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "punk_store_damaged",
+                "what the store holds is not what was written, so it is not shown".into(),
+                "the log of the server names the damage; stop it and restore a backup with `punk restore`",
+            ),
             Self::Busy { run } => told(
                 StatusCode::CONFLICT,
                 "punk_run_busy",
@@ -216,7 +233,7 @@ fn openai_type(status: StatusCode) -> &'static str {
     match status {
         StatusCode::UNAUTHORIZED => "authentication_error",
         StatusCode::FORBIDDEN => "permission_error",
-        StatusCode::SERVICE_UNAVAILABLE => "server_error",
+        status if status.is_server_error() => "server_error",
         _ => "invalid_request_error",
     }
 }
@@ -224,7 +241,20 @@ fn openai_type(status: StatusCode) -> &'static str {
 /// Told once, with its causes, to whoever runs the server; the caller only learns that it cannot be had now.
 pub(crate) fn unread(error: impl std::error::Error + 'static) -> ApiError {
     tracing::error!(error = &error as &dyn std::error::Error, "the store cannot be used");
-    ApiError::Unread
+    told_by_store(&error).unwrap_or(ApiError::Unread)
+}
+
+/// What the caller can be told of a failure of the store, unless it is merely out of reach.
+pub(crate) fn told_by_store(error: &(dyn std::error::Error + 'static)) -> Option<ApiError> {
+    let error = match error.downcast_ref() {
+        Some(CommitError::Store(error)) => error,
+        _ => error.downcast_ref()?,
+    };
+    match error {
+        StoreError::Full(_) => Some(ApiError::Full),
+        StoreError::Damaged(_) => Some(ApiError::Damaged),
+        StoreError::Unavailable(_) => None,
+    }
 }
 
 pub(crate) async fn no_such_path() -> Response {

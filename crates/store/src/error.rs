@@ -7,9 +7,12 @@ pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// with the same `expected` finds out.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// It cannot be reached, or refuses for now: a full disk, a lost connection.
+    /// It cannot be reached, or refuses for now: a lost connection, a lock that others hold.
     #[error("the store is out of reach")]
     Unavailable(#[source] BoxError),
+    /// There is no room for what was to be written. What is there can be read, and writes work again when there is room.
+    #[error("the store has no room left on its disk")]
+    Full(#[source] BoxError),
     /// What it holds is not what was written.
     #[error("the store is damaged: {0}")]
     Damaged(String),

@@ -119,7 +119,10 @@ pub enum OpenError {
 
 impl From<tokio_postgres::Error> for StoreError {
     fn from(cause: tokio_postgres::Error) -> Self {
-        Self::unavailable(cause)
+        match cause.code() {
+            Some(&SqlState::DISK_FULL) => Self::Full(cause.into()),
+            _ => Self::unavailable(cause),
+        }
     }
 }
 
@@ -168,7 +171,7 @@ impl FromDriver for tokio_postgres::Error {
 impl FromDriver for StoreError {
     fn driver(&self) -> Option<&tokio_postgres::Error> {
         match self {
-            Self::Unavailable(cause) => cause.downcast_ref(),
+            Self::Unavailable(cause) | Self::Full(cause) => cause.downcast_ref(),
             Self::Damaged(_) => None,
         }
     }

@@ -5,13 +5,22 @@ use schema::{Digest, Id, Prefix, Seq, Timestamp};
 
 use crate::error::StoreError;
 
-/// What SQLite said, in the store's words: damage is named as such, everything else may pass.
+/// What SQLite said, in the store's words: damage and a full disk are named as such, everything else may pass.
 pub(super) fn unavailable(error: rusqlite::Error) -> StoreError {
-    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    use rusqlite::ErrorCode::{DatabaseCorrupt, DiskFull, NotADatabase};
     match error.sqlite_error_code() {
         Some(DatabaseCorrupt | NotADatabase) => StoreError::Damaged(error.to_string()),
+        Some(DiskFull) => StoreError::Full(error.into()),
+        // The index of the write-ahead log is a file too, and could not grow.
+        Some(_) if extended(&error) == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE) => {
+            StoreError::Full(error.into())
+        }
         _ => StoreError::unavailable(error),
     }
+}
+
+fn extended(error: &rusqlite::Error) -> Option<i32> {
+    error.sqlite_error().map(|error| error.extended_code)
 }
 
 /// A value of ours in a column: ids and digests as bytes, places and times as integers.

@@ -73,6 +73,7 @@ impl From<WriteError> for StoreError {
                 Ok(error) => error,
                 Err(shared) => match &*shared {
                     Self::Damaged(what) => Self::Damaged(what.clone()),
+                    Self::Full(_) => Self::Full(cause(&shared).into()),
                     Self::Unavailable(_) => Self::unavailable(shared.to_string() + ": " + &cause(&shared)),
                 },
             },
