@@ -29,6 +29,9 @@ pub enum MigrateError {
         /// The newest that this program knows.
         known: u32,
     },
+    /// It has no schema of ours.
+    #[error("it is not a database of Punk")]
+    Foreign,
     /// An applied step is not the one this program knows.
     #[error("step {version} of its schema was made by another program: the checksums differ")]
     Changed {
@@ -59,6 +62,38 @@ fn run_steps(connection: &mut Connection, path: &Path, steps: &[Step]) -> Result
         "CREATE TABLE IF NOT EXISTS schema_migrations (
              version INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL) STRICT",
     )?;
+    let found = known_version(connection, steps)?;
+    if found > 0 && steps.iter().any(|step| step.version > found) {
+        back_up(connection, path, found)?;
+    }
+    apply(connection, steps, found)
+}
+
+/// How a schema compares with the newest this program knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    Current,
+    Older,
+}
+
+/// How the schema stands, without touching it.
+pub(super) fn standing(connection: &Connection) -> Result<Standing, MigrateError> {
+    if !connection.table_exists(None, "schema_migrations")? {
+        return Err(MigrateError::Foreign);
+    }
+    let found = known_version(connection, STEPS)?;
+    let is_older = STEPS.iter().any(|step| step.version > found);
+    Ok(if is_older { Standing::Older } else { Standing::Current })
+}
+
+/// Applies what is missing to a copy, which needs no backup of its own.
+pub(super) fn run_on_copy(connection: &mut Connection) -> Result<(), MigrateError> {
+    let found = known_version(connection, STEPS)?;
+    apply(connection, STEPS, found)
+}
+
+/// The version of the schema, if it is one of ours and every step of it is as we know it.
+fn known_version(connection: &Connection, steps: &[Step]) -> Result<u32, MigrateError> {
     let found = version(connection)?;
     let known = steps.last().map_or(0, |step| step.version);
     if found > known {
@@ -67,11 +102,11 @@ fn run_steps(connection: &mut Connection, path: &Path, steps: &[Step]) -> Result
     for step in steps.iter().filter(|step| step.version <= found) {
         check(connection, step)?;
     }
-    let missing: Vec<&Step> = steps.iter().filter(|step| step.version > found).collect();
-    if found > 0 && !missing.is_empty() {
-        back_up(connection, path, found)?;
-    }
-    for step in missing {
+    Ok(found)
+}
+
+fn apply(connection: &mut Connection, steps: &[Step], found: u32) -> Result<(), MigrateError> {
+    for step in steps.iter().filter(|step| step.version > found) {
         let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         // Somebody else may have been faster between looking and locking.
         if version(&transaction)? < step.version {

@@ -1,8 +1,9 @@
 //! The embedded store: one SQLite file, one writer with group commit, a few readers.
 //!
 //! `writer.rs` owns the one connection that writes; `pool.rs` hands out those that read; `migrate.rs` brings the schema
-//! up to date before either exists. The files by noun hold the SQL.
+//! up to date before either exists. The files by noun hold the SQL. `backup.rs` and `restore.rs` are for whoever runs it.
 
+mod backup;
 mod check;
 mod checkpoint;
 mod event;
@@ -10,8 +11,10 @@ mod job;
 mod log;
 mod migrate;
 mod pool;
+mod restore;
 mod row;
 mod run;
+mod wal;
 mod writer;
 
 use std::fs::{File, OpenOptions, TryLockError};
@@ -26,11 +29,13 @@ use tokio::sync::Notify;
 use crate::error::StoreError;
 use crate::group_commit::{GroupCommit, Options};
 use crate::{JobQueue, Store, TenantStore};
+pub use backup::{Backup, BackupError, Progress, backup};
 pub use check::{Checked, check};
 use checkpoint::Checkpointer;
 use log::LogCache;
 pub use migrate::MigrateError;
 use pool::Pool;
+pub use restore::{Existing, RestoreError, Restored, restore};
 use writer::SqliteWriter;
 
 /// What a commit survives.
@@ -130,15 +135,21 @@ impl SqliteStore {
 
 /// Takes the lock that says whose database it is. A file of its own: SQLite's locks come and go with transactions.
 fn own(path: &Path) -> Result<File, OpenError> {
-    let mut lock = path.as_os_str().to_owned();
-    lock.push("-owner");
     let io = |cause| OpenError::Io { path: path.to_owned(), cause };
+    let lock = beside(path, "-owner");
     let file = OpenOptions::new().create(true).truncate(false).write(true).open(&lock).map_err(io)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(OpenError::InUse { path: path.to_owned() }),
         Err(TryLockError::Error(cause)) => Err(io(cause)),
     }
+}
+
+/// The file of the same name with something added.
+fn beside(path: &Path, added: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(added);
+    name.into()
 }
 
 /// Makes the file for its owner only, before SQLite would make it for everybody.
