@@ -31,6 +31,13 @@ pub(crate) enum Command {
     Verify(VerifyArgs),
     /// Take values out of an evidence packet; the rest still verifies
     Withhold(WithholdArgs),
+    /// Copy the database to a file and verify the copy, also while `punk serve` runs
+    Backup {
+        /// The file to make; it must not exist yet
+        file: PathBuf,
+    },
+    /// Put a backup in the place of the database; `punk serve` must not run
+    Restore(RestoreArgs),
     /// The keys that sign the ledger and seal secrets
     #[command(subcommand)]
     Keys(KeysCommand),
@@ -62,6 +69,17 @@ pub(crate) struct VerifyArgs {
     /// Check every event, leaf and row of this database instead of one packet
     #[arg(long, value_name = "FILE", conflicts_with = "trust")]
     pub(crate) ledger: Option<PathBuf>,
+}
+
+/// What to put in the place of what.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RestoreArgs {
+    /// The file that `punk backup` made; it is left as it is
+    #[arg(value_name = "FILE")]
+    pub(crate) backup: PathBuf,
+    /// Replace an existing database, which is kept under another name
+    #[arg(long)]
+    pub(crate) replace: bool,
 }
 
 /// What to take out of which packet.

@@ -13,6 +13,7 @@
 
 mod answer;
 mod args;
+mod backup;
 mod clock;
 mod completions;
 mod config_command;
@@ -22,7 +23,9 @@ mod failure;
 mod keys;
 mod observe;
 mod overview;
+mod progress;
 pub mod reference;
+mod restore;
 mod serve;
 mod settings;
 mod verify;
@@ -65,6 +68,8 @@ fn run(args: &Args) -> Result<Answer, Failure> {
         Some(Command::Serve) => serve::run(&args.common),
         Some(Command::Verify(command)) => verify::run(command),
         Some(Command::Withhold(command)) => withhold::run(command),
+        Some(Command::Backup { file }) => backup::run(&args.common, file),
+        Some(Command::Restore(command)) => restore::run(&args.common, command),
         Some(Command::Keys(command)) => keys::run(&args.common, command),
         Some(Command::Config(command)) => config_command::run(&args.common, command),
         Some(Command::Doctor) => Ok(doctor::run(&args.common)),

@@ -60,7 +60,7 @@ async fn serve(settings: &Settings) -> Result<Answer, Failure> {
 }
 
 /// Makes the data folder, for its owner only, unless it is there.
-fn private_folder(path: &Path) -> std::io::Result<()> {
+pub(crate) fn private_folder(path: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
