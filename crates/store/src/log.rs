@@ -1,6 +1,9 @@
 //! The tenant's Merkle log.
 
+use std::num::NonZeroU32;
+
 use async_trait::async_trait;
+use ledger::Leaf;
 use ledger::packet::RunRecord;
 use schema::{Digest, RunId};
 
@@ -25,6 +28,13 @@ pub trait LogStore: Send + Sync {
 
     /// The log's size and root.
     async fn log_head(&self) -> Result<(u64, Digest), StoreError>;
+
+    /// The leaves from index `from` on, in order, at most `limit`.
+    async fn leaves(&self, from: u64, limit: NonZeroU32) -> Result<Vec<Leaf>, StoreError>;
+
+    /// The texts of policies whose digests come after `after`, in the order of their digests, at most `limit`; from the
+    /// first when `after` is absent.
+    async fn policies(&self, after: Option<Digest>, limit: NonZeroU32) -> Result<Vec<String>, StoreError>;
 }
 
 /// The policies that a run's decisions name, in the order of their digests.

@@ -4,7 +4,7 @@ use ledger::{Leaf, Log, sha256, verify_consistency, verify_inclusion};
 use schema::Seq;
 use serde_json::json;
 
-use super::{Corner, Story};
+use super::{Corner, Story, limit};
 use crate::{Commit, RunProof, Settle, Store};
 
 pub async fn an_empty_log_has_the_empty_root(store: &dyn Store) {
@@ -109,6 +109,38 @@ pub async fn a_record_has_the_policies_its_events_name_and_no_others(store: &dyn
     let mut other = corner.story();
     corner.append([other.finish()]).await.unwrap();
     assert_eq!(prove(&corner, &other).await.record.policies, [""; 0]);
+}
+
+pub async fn leaves_and_policies_are_listed_in_order_page_by_page(store: &dyn Store) {
+    let corner = Corner::of(store);
+    assert_eq!(corner.tenant.leaves(0, limit(10)).await.unwrap(), []);
+    assert_eq!(corner.tenant.policies(None, limit(10)).await.unwrap(), [""; 0]);
+    let mut wanted = Vec::new();
+    for _ in 0..5 {
+        let mut story = corner.story();
+        let append = story.finish();
+        wanted.push(Leaf { run: story.run, seq: story.seq(), head: append.events[1].hash });
+        corner.append([append]).await.unwrap();
+    }
+    let mut policies: Vec<String> =
+        (0..5).map(|number| format!("policy {number} of {}", corner.id)).collect();
+    corner.tenant.commit(Commit { policies: policies.clone(), ..Commit::default() }).await.unwrap();
+    policies.sort_by_key(|text| sha256(text.as_bytes()));
+
+    let mut log = Log::default();
+    let (mut leaves, mut texts) = (Vec::new(), Vec::<String>::new());
+    for round in 0..3 {
+        let page = corner.tenant.leaves(round * 2, limit(2)).await.unwrap();
+        for leaf in &page {
+            log.push(*leaf);
+        }
+        leaves.extend(page);
+        let last = texts.last().map(|text| sha256(text.as_bytes()));
+        texts.extend(corner.tenant.policies(last, limit(2)).await.unwrap());
+    }
+    assert_eq!((leaves, texts), (wanted, policies));
+    assert_eq!(corner.tenant.log_head().await.unwrap(), (log.size(), log.root()), "the leaves are the log");
+    assert_eq!(corner.tenant.leaves(5, limit(2)).await.unwrap(), [], "past the end there is nothing");
 }
 
 async fn prove(corner: &Corner, story: &Story) -> RunProof {

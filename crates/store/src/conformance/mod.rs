@@ -67,6 +67,7 @@ macro_rules! suite {
             a_run_is_proven_against_the_log_it_is_in
             a_second_leaf_binds_later_events
             a_record_has_the_policies_its_events_name_and_no_others
+            leaves_and_policies_are_listed_in_order_page_by_page
             // tenant.rs
             a_tenant_sees_nothing_of_another
             // race.rs

@@ -79,6 +79,8 @@ async fn sight(tenant: &dyn TenantStore, run: RunId, jobs: [JobId; 2]) -> String
         format!("{:?}", tenant.runs(Some(run), most).await.unwrap()),
         format!("{:?}", tenant.prove(run).await.unwrap()),
         format!("{:?}", tenant.log_head().await.unwrap()),
+        format!("{:?}", tenant.leaves(0, most).await.unwrap()),
+        format!("{:?}", tenant.policies(None, most).await.unwrap()),
     ];
     for job in jobs {
         seen.push(format!("{:?}", tenant.job(job).await.unwrap()));

@@ -1,8 +1,11 @@
 //! Proofs against the tenant's log.
 
+use std::num::NonZeroU32;
+use std::ops::Bound;
+
 use async_trait::async_trait;
 use ledger::packet::RunRecord;
-use ledger::{Log, LoggedLeaf};
+use ledger::{Leaf, Log, LoggedLeaf};
 use schema::{Digest, RunId, TenantId};
 
 use super::{Tenant, TenantState};
@@ -18,6 +21,22 @@ impl LogStore for Tenant {
     async fn log_head(&self) -> Result<(u64, Digest), StoreError> {
         let head = |log: &Log| (log.size(), log.root());
         Ok(self.read(|tenant| Some(head(&tenant.log))).unwrap_or_else(|| head(&Log::default())))
+    }
+
+    async fn leaves(&self, from: u64, limit: NonZeroU32) -> Result<Vec<Leaf>, StoreError> {
+        let from = usize::try_from(from).unwrap_or(usize::MAX);
+        let limit = limit.get() as usize;
+        Ok(self.read(|tenant| tenant.log.leaves().iter().skip(from).take(limit).copied().collect()))
+    }
+
+    async fn policies(&self, after: Option<Digest>, limit: NonZeroU32) -> Result<Vec<String>, StoreError> {
+        let after = after.map_or(Bound::Unbounded, Bound::Excluded);
+        let limit = limit.get() as usize;
+        let texts = |tenant: &TenantState| {
+            let past = tenant.policies.range((after, Bound::Unbounded));
+            past.take(limit).map(|(_, text)| text.clone()).collect()
+        };
+        Ok(self.read(texts))
     }
 }
 

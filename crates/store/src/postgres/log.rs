@@ -3,6 +3,7 @@
 //! Leaves never change, so a tree that was once read only has to catch up. The trees of the tenants that were asked for
 //! last are kept, at about 120 bytes a leaf.
 
+use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -10,7 +11,7 @@ use deadpool_postgres::{Object, Transaction};
 use ledger::packet::RunRecord;
 use ledger::{Event, Leaf, Log, LoggedLeaf};
 use schema::{Digest, RunId, TenantId};
-use tokio_postgres::IsolationLevel;
+use tokio_postgres::{IsolationLevel, Row};
 
 use super::row::{bigint, column};
 use super::{Tenant, give_back};
@@ -33,6 +34,8 @@ const LEAVES: &str =
     "SELECT idx, run, seq, head FROM leaves WHERE tenant = $1 AND idx >= $2 ORDER BY idx LIMIT $3";
 const PLACES: &str = "SELECT idx FROM leaves WHERE tenant = $1 AND run = $2 ORDER BY idx";
 const SEGMENTS: &str = "SELECT body FROM segments WHERE tenant = $1 AND run = $2 ORDER BY first_seq";
+const ALL_POLICIES: &str =
+    "SELECT body FROM policies WHERE tenant = $1 AND digest > $2 ORDER BY digest LIMIT $3";
 const POLICIES: &str = "SELECT body FROM policies WHERE tenant = $1 AND digest = ANY($2) ORDER BY digest";
 
 /// Adds leaves to the end of the tenant's log. The last thing a commit does, so that others wait for it but briefly.
@@ -98,6 +101,23 @@ impl LogStore for Tenant {
         give_back(connection, read)?;
         Ok((log.size(), log.root()))
     }
+
+    async fn leaves(&self, from: u64, limit: NonZeroU32) -> Result<Vec<Leaf>, StoreError> {
+        let limit = i64::from(limit.get());
+        let rows = self.store.query(LEAVES, &[&self.key(), &bigint(from), &limit]).await?;
+        let leaf = |(row, place)| match column(row, "leaves", "idx").number::<u64>()? == place {
+            true => leaf(row),
+            false => Err(missing(place)),
+        };
+        rows.iter().zip(from..).map(leaf).collect()
+    }
+
+    async fn policies(&self, after: Option<Digest>, limit: NonZeroU32) -> Result<Vec<String>, StoreError> {
+        let after: &[u8] = after.as_ref().map_or(&[], |digest| digest.as_bytes());
+        let limit = i64::from(limit.get());
+        let rows = self.store.query(ALL_POLICIES, &[&self.key(), &after, &limit]).await?;
+        rows.iter().map(|row| column(row, "policies", "body").text()).collect()
+    }
 }
 
 /// A transaction in which everything is seen as it was at one moment.
@@ -141,17 +161,21 @@ async fn catch_up(snapshot: &Transaction<'_>, tenant: &Tenant, log: &mut Log) ->
             if place != log.size() {
                 return Err(missing(log.size()));
             }
-            log.push(Leaf {
-                run: column(row, "leaves", "run").id()?,
-                seq: column(row, "leaves", "seq").seq()?,
-                head: column(row, "leaves", "head").digest()?,
-            });
+            log.push(leaf(row)?);
         }
         if rows.is_empty() {
             return Err(missing(log.size()));
         }
     }
     Ok(())
+}
+
+fn leaf(row: &Row) -> Result<Leaf, StoreError> {
+    Ok(Leaf {
+        run: column(row, "leaves", "run").id()?,
+        seq: column(row, "leaves", "seq").seq()?,
+        head: column(row, "leaves", "head").digest()?,
+    })
 }
 
 fn missing(place: u64) -> StoreError {

@@ -3,6 +3,7 @@
 //! Leaves are never changed, so a tree that was built once only has to be caught up. A handful of tenants keep theirs.
 
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -53,6 +54,27 @@ impl LogStore for SqliteTenant {
         };
         self.store.inner.read(head).await
     }
+
+    async fn leaves(&self, from: u64, limit: NonZeroU32) -> Result<Vec<Leaf>, StoreError> {
+        let tenant = self.tenant;
+        let read = move |connection: &Connection| {
+            let mut leaves = Vec::new();
+            visit_leaves(connection, tenant, from, limit.get(), |leaf| leaves.push(leaf))?;
+            Ok(leaves)
+        };
+        self.store.inner.read(read).await
+    }
+
+    async fn policies(&self, after: Option<Digest>, limit: NonZeroU32) -> Result<Vec<String>, StoreError> {
+        let tenant = self.tenant;
+        let after = after.map_or(Vec::new(), |digest| digest.as_bytes().to_vec());
+        let read = move |connection: &Connection| -> rusqlite::Result<Vec<String>> {
+            let text = "SELECT body FROM policies WHERE tenant = ? AND digest > ? ORDER BY digest LIMIT ?";
+            let mut select = connection.prepare_cached(text)?;
+            select.query_map(params![Sql(tenant), after, limit.get()], |row| row.get(0))?.collect()
+        };
+        self.store.inner.read(move |connection| read(connection).map_err(unavailable)).await
+    }
 }
 
 /// Where the next leaf of each tenant goes. Only the writer adds leaves, so it can remember; after a failed commit it
@@ -94,10 +116,23 @@ pub(super) fn add_leaf(
 }
 
 fn catch_up(connection: &Connection, tenant: TenantId, log: &mut Log) -> Result<(), StoreError> {
-    let mut select = connection
-        .prepare_cached("SELECT idx, run, seq, head FROM leaves WHERE tenant = ? AND idx >= ? ORDER BY idx")
-        .map_err(unavailable)?;
-    let mut rows = select.query(params![Sql(tenant), Sql(Seq(log.size()))]).map_err(unavailable)?;
+    visit_leaves(connection, tenant, log.size(), u32::MAX, |leaf| {
+        log.push(leaf);
+    })
+}
+
+/// Visits the leaves from index `from` on, in order. One that is missing is damage.
+fn visit_leaves(
+    connection: &Connection,
+    tenant: TenantId,
+    from: u64,
+    limit: u32,
+    mut visit: impl FnMut(Leaf),
+) -> Result<(), StoreError> {
+    let text = "SELECT idx, run, seq, head FROM leaves WHERE tenant = ? AND idx >= ? ORDER BY idx LIMIT ?";
+    let mut select = connection.prepare_cached(text).map_err(unavailable)?;
+    let mut rows = select.query(params![Sql(tenant), Sql(Seq(from)), limit]).map_err(unavailable)?;
+    let mut next = from;
     while let Some(row) = rows.next().map_err(unavailable)? {
         let leaf = || -> rusqlite::Result<(Seq, Leaf)> {
             let Sql(index): Sql<Seq> = row.get(0)?;
@@ -105,10 +140,11 @@ fn catch_up(connection: &Connection, tenant: TenantId, log: &mut Log) -> Result<
             Ok((index, Leaf { run, seq, head }))
         };
         let (index, leaf) = leaf().map_err(unavailable)?;
-        if index.0 != log.size() {
-            return Err(StoreError::Damaged(format!("leaf {} of tenant {tenant} is missing", log.size())));
+        if index.0 != next {
+            return Err(StoreError::Damaged(format!("leaf {next} of tenant {tenant} is missing")));
         }
-        log.push(leaf);
+        visit(leaf);
+        next += 1;
     }
     Ok(())
 }

@@ -29,6 +29,9 @@ pub enum MigrateError {
         /// The newest that this program knows.
         known: u32,
     },
+    /// An older program was here, and this one may only read.
+    #[error("its schema is older than this program; start `punk serve` once to bring it up to date")]
+    Older,
     /// It has no schema of ours.
     #[error("it is not a database of Punk")]
     Foreign,

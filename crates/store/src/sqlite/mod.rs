@@ -93,12 +93,13 @@ pub struct SqliteStore {
 }
 
 struct Inner {
-    writer: GroupCommit<SqliteWriter>,
+    /// Absent in a store that was opened to read.
+    writer: Option<GroupCommit<SqliteWriter>>,
     readers: Pool,
     logs: LogCache,
     new_work: Notify,
     /// Held as long as the store is: one owner per database.
-    _owner: File,
+    _owner: Option<File>,
 }
 
 impl SqliteStore {
@@ -127,9 +128,26 @@ impl SqliteStore {
         // A disk may take its time; a caller's thread has other callers to serve.
         let options = Options { alone: options.alone && durability == Durability::Commit, ..options };
         let writer = GroupCommit::start(SqliteWriter::new(connection, checkpointer), options).map_err(io)?;
-        let inner =
-            Inner { writer, readers, logs: LogCache::default(), new_work: Notify::new(), _owner: owner };
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self::of(Some(writer), readers, Some(owner)))
+    }
+
+    /// Opens an existing database to read, also while another process owns it. Whatever writes is refused.
+    ///
+    /// # Errors
+    /// See [`OpenError`]; a schema that is not the newest is refused too, for it cannot be changed.
+    pub fn open_to_read(path: &Path) -> Result<Self, OpenError> {
+        let damaged = |cause| OpenError::NotADatabase { path: path.to_owned(), cause };
+        let schema = |cause| OpenError::Migrate { path: path.to_owned(), cause };
+        std::fs::metadata(path).map_err(|cause| OpenError::Io { path: path.to_owned(), cause })?;
+        match migrate::standing(&pool::read_only(path).map_err(damaged)?).map_err(schema)? {
+            migrate::Standing::Current => Ok(Self::of(None, Pool::open(path).map_err(damaged)?, None)),
+            migrate::Standing::Older => Err(schema(MigrateError::Older)),
+        }
+    }
+
+    fn of(writer: Option<GroupCommit<SqliteWriter>>, readers: Pool, owner: Option<File>) -> Self {
+        let (logs, new_work) = (LogCache::default(), Notify::new());
+        Self { inner: Arc::new(Inner { writer, readers, logs, new_work, _owner: owner }) }
     }
 }
 
@@ -218,7 +236,11 @@ impl Inner {
 
     async fn write(&self, request: writer::Request) -> Result<writer::Reply, writer::WriteError> {
         use crate::group_commit::SubmitError;
-        self.writer.submit(request).await.map_err(|error| match error {
+        let Some(writer) = &self.writer else {
+            let refused = StoreError::unavailable("the database is open to read only");
+            return Err(writer::WriteError::Store(Arc::new(refused)));
+        };
+        writer.submit(request).await.map_err(|error| match error {
             SubmitError::Refused(error) => error,
             SubmitError::Gone => writer::WriteError::Gone,
         })

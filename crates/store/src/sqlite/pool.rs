@@ -58,7 +58,7 @@ impl Pool {
     }
 }
 
-fn read_only(path: &Path) -> rusqlite::Result<Connection> {
+pub(super) fn read_only(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(
         path,
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX,
