@@ -9,7 +9,7 @@ use std::io::Write as _;
 pub(crate) struct Answer {
     /// For people; ends with a line end.
     pub(crate) text: String,
-    /// For machines.
+    /// For machines; null where the command has written its answer itself, because it is too long to hold.
     pub(crate) json: Value,
     /// How the command ended.
     pub(crate) exit: Exit,
@@ -22,6 +22,9 @@ impl Answer {
     }
 
     pub(crate) fn print(&self, json: bool) {
+        if self.json.is_null() {
+            return;
+        }
         let mut out = std::io::stdout().lock();
         // A reader that has seen enough closes the pipe (`punk config | head -1`): that is no failure.
         let _ = if json { writeln!(out, "{:#}", self.json) } else { write!(out, "{}", self.text) };

@@ -38,6 +38,8 @@ pub(crate) enum Command {
     },
     /// Put a backup in the place of the database; `punk serve` must not run
     Restore(RestoreArgs),
+    /// Write everything a tenant has as JSON lines that any tool can read and check
+    Export(ExportArgs),
     /// The keys that sign the ledger and seal secrets
     #[command(subcommand)]
     Keys(KeysCommand),
@@ -80,6 +82,17 @@ pub(crate) struct RestoreArgs {
     /// Replace an existing database, which is kept under another name
     #[arg(long)]
     pub(crate) replace: bool,
+}
+
+/// Whose records to write, and where.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ExportArgs {
+    /// The tenant [default: the default tenant]
+    #[arg(long, value_name = "TENANT")]
+    pub(crate) tenant: Option<TenantId>,
+    /// The file to make; it must not exist yet [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 /// What to take out of which packet.

@@ -19,6 +19,7 @@ mod completions;
 mod config_command;
 mod doctor;
 mod exit;
+mod export;
 mod failure;
 mod keys;
 mod observe;
@@ -70,6 +71,7 @@ fn run(args: &Args) -> Result<Answer, Failure> {
         Some(Command::Withhold(command)) => withhold::run(command),
         Some(Command::Backup { file }) => backup::run(&args.common, file),
         Some(Command::Restore(command)) => restore::run(&args.common, command),
+        Some(Command::Export(command)) => export::run(&args.common, command),
         Some(Command::Keys(command)) => keys::run(&args.common, command),
         Some(Command::Config(command)) => config_command::run(&args.common, command),
         Some(Command::Doctor) => Ok(doctor::run(&args.common)),
