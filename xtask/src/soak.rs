@@ -46,9 +46,9 @@ pub(crate) fn run(soak: &Soak) -> Result<Verdict, String> {
 
 fn kill_often(world: &World, _: &Soak) -> Outcome {
     // Not by nextest, which ends a test that takes minutes.
-    let arguments =
-        ["test", "--locked", "--package", "cli", "--test", "kill", "--", "--nocapture", "--test-threads=1"];
-    world.run(world.cargo(arguments).env("PUNK_KILL_ROUNDS", KILLS)).into()
+    let mut tests = world.cargo(["test", "--locked", "--package", "cli", "--test", "kill", "--test", "outage"]);
+    tests.args(["--", "--nocapture", "--test-threads=1"]);
+    world.run(tests.env("PUNK_KILL_ROUNDS", KILLS)).into()
 }
 
 /// Collects inputs in the cache folder, so that the next soak begins where this one ended.

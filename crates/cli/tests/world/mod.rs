@@ -2,11 +2,17 @@
 #![allow(
     dead_code,
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::panic,
     reason = "helpers of tests; each test file uses some of them"
 )]
 
 pub(crate) mod gateway;
+pub(crate) mod load;
+// A Postgres server of a test's own, as the store's tests have it.
+#[cfg(unix)]
+#[path = "../../../store/tests/server/cluster.rs"]
+pub(crate) mod postgres;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
