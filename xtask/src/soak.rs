@@ -24,16 +24,11 @@ const JOBS: &[Job] = &[
 /// How often the kill harness kills in a soak; `cargo xtask test` runs a few rounds of the same.
 const KILLS: &str = "50";
 
-/// Runs the jobs that the filter names, or all. A filter that is no job's name is a part of one: a fuzz target.
+/// Runs the jobs that the filter names, or all.
 pub(crate) fn run(soak: &Soak) -> Result<Verdict, String> {
-    let named = |job: &&Job| soak.filter.as_deref() == Some(job.name);
-    let chosen: Vec<&Job> = match JOBS.iter().find(named) {
-        Some(job) => vec![job],
-        None => JOBS.iter().collect(),
-    };
     let mut world = open()?;
     let mut finished = Vec::new();
-    for job in chosen {
+    for job in chosen(soak.filter.as_deref()) {
         install_absent(&world, job.tools)?;
         world.start(job.services)?;
         finished.push(timed(job.name, || (job.run)(&world, soak)));
@@ -44,9 +39,17 @@ pub(crate) fn run(soak: &Soak) -> Result<Verdict, String> {
     Ok(sum_up(&finished))
 }
 
+/// A filter that is no job's name is a part of the name of fuzz targets.
+fn chosen(filter: Option<&str>) -> impl Iterator<Item = &'static Job> {
+    let wanted =
+        filter.map(|filter| JOBS.iter().find(|job| job.name == filter).map_or("fuzz", |job| job.name));
+    JOBS.iter().filter(move |job| wanted.is_none_or(|wanted| job.name == wanted))
+}
+
 fn kill_often(world: &World, _: &Soak) -> Outcome {
     // Not by nextest, which ends a test that takes minutes.
-    let mut tests = world.cargo(["test", "--locked", "--package", "cli", "--test", "kill", "--test", "outage"]);
+    let mut tests =
+        world.cargo(["test", "--locked", "--package", "cli", "--test", "kill", "--test", "outage"]);
     tests.args(["--", "--nocapture", "--test-threads=1"]);
     world.run(tests.env("PUNK_KILL_ROUNDS", KILLS)).into()
 }
@@ -75,4 +78,18 @@ fn fuzz_long(world: &World, soak: &Soak) -> Outcome {
         return fuzz::keep(world, &wanted, &corpora);
     }
     outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_chooses_one_job() {
+        let names = |filter| chosen(filter).map(|job| job.name).collect::<Vec<_>>();
+        assert_eq!(names(None), ["kill", "fuzz"]);
+        assert_eq!(names(Some("kill")), ["kill"]);
+        assert_eq!(names(Some("fuzz")), ["fuzz"]);
+        assert_eq!(names(Some("packet")), ["fuzz"]);
+    }
 }
