@@ -1,17 +1,25 @@
 //! The one transaction that writes events, and all that belongs to them.
 //!
-//! Each table gets one statement, however many runs a commit has. Locks are taken in the order that `mod.rs` promises; a
-//! run that is being made cannot be locked as an existing one, so sorting each of the two kinds is enough.
+//! It takes two trips to the server. The first begins and looks at the runs that exist. The second has one statement for
+//! each table, however many runs there are, and the end: what fails makes that end a rollback. One trip would not do: if
+//! the beginning failed, what comes behind it would be written piece by piece.
+//!
+//! Locks are taken in the order that `mod.rs` promises; a run that is being made cannot be locked as an existing one, so
+//! sorting each of the two kinds is enough.
+//!
+//! To write to one more table: an [`Ask`], and its place in [`write`].
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use deadpool_postgres::{Object, Transaction};
+use deadpool_postgres::Object;
 use ledger::{Chain, ChainError, Leaf, sha256};
 use schema::{Digest, RunId, Seq, TenantId};
-use tokio_postgres::IsolationLevel;
+use tokio_postgres::error::SqlState;
 
 use super::error::FromDriver as _;
+use super::pipeline::{Ask, Begun, Parameter, send};
 use super::row::{bigint, column, json};
 use super::{Tenant, give_back, job, log};
 use crate::commit::{Append, Commit, CommitError, Settle};
@@ -21,15 +29,15 @@ use crate::run::RunRow;
 /// How often a commit that gave way to another is tried again.
 const RETRIES: u32 = 6;
 
+const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 const LOCK_RUNS: &str = "SELECT body FROM runs WHERE tenant = $1 AND run = ANY($2) ORDER BY run FOR UPDATE";
 const NEW_RUNS: &str = "INSERT INTO runs (tenant, run, seq, head, body)
     SELECT $1::bytea, n.run, n.seq, n.head, n.body
-    FROM unnest($2::bytea[], $3::bigint[], $4::bytea[], $5::bytea[]) AS n(run, seq, head, body)
-    ON CONFLICT (tenant, run) DO NOTHING RETURNING run";
-const RUN_SEQ: &str = "SELECT seq FROM runs WHERE tenant = $1 AND run = $2";
+    FROM unnest($2::bytea[], $3::bigint[], $4::bytea[], $5::bytea[]) AS n(run, seq, head, body)";
+const MADE_RUNS: &str = "SELECT run, seq FROM runs WHERE tenant = $1 AND run = ANY($2) ORDER BY run LIMIT 1";
 const MOVE_RUNS: &str = "UPDATE runs SET seq = n.seq, head = n.head, body = n.body
     FROM unnest($2::bytea[], $3::bigint[], $4::bytea[], $5::bytea[]) AS n(run, seq, head, body)
-    WHERE runs.tenant = $1 AND runs.run = n.run RETURNING runs.run";
+    WHERE runs.tenant = $1 AND runs.run = n.run";
 const SEGMENTS: &str = "INSERT INTO segments (tenant, run, first_seq, last_seq, body)
     SELECT $1::bytea, n.run, n.first_seq, n.last_seq, n.body
     FROM unnest($2::bytea[], $3::bigint[], $4::bigint[], $5::bytea[]) AS n(run, first_seq, last_seq, body)";
@@ -39,10 +47,10 @@ const POLICIES: &str = "INSERT INTO policies (tenant, digest, body)
 
 /// Writes all of `commit`, or none of it.
 pub(super) async fn commit(tenant: &Tenant, commit: &Commit) -> Result<(), CommitError> {
-    let mut connection = tenant.store.connection().await?;
+    let connection = tenant.store.connection().await?;
     let mut tried = 0;
     let written = loop {
-        match attempt(&mut connection, tenant, commit).await {
+        match attempt(&connection, tenant, commit).await {
             Err(error) if tried < RETRIES && error.gave_way() => {
                 tokio::time::sleep(Duration::from_millis(5 << tried)).await;
                 tried += 1;
@@ -51,20 +59,87 @@ pub(super) async fn commit(tenant: &Tenant, commit: &Commit) -> Result<(), Commi
         }
     };
     if written.is_ok() && !commit.jobs.is_empty() {
-        tenant.store.tell_workers(&connection).await;
+        tenant.store.wake_own_workers();
     }
     give_back(connection, written)
 }
 
-/// A transaction that is dropped before its commit is rolled back.
-async fn attempt(connection: &mut Object, tenant: &Tenant, commit: &Commit) -> Result<(), CommitError> {
-    let start = connection.build_transaction().isolation_level(IsolationLevel::ReadCommitted);
-    let transaction = start.start().await?;
-    append(&transaction, tenant, &commit.appends).await?;
-    remember_policies(&transaction, tenant, &commit.policies).await?;
-    job::add(&transaction, tenant, &commit.jobs).await?;
-    log::add(&transaction, tenant, &leaves(&commit.appends)).await?;
-    Ok(transaction.commit().await?)
+async fn attempt(connection: &Object, tenant: &Tenant, commit: &Commit) -> Result<(), CommitError> {
+    let mut sorted: Vec<&Append> = commit.appends.iter().collect();
+    sorted.sort_by_key(|append| append.run);
+    // A run that begins here needs no look at the table: if somebody else began it, the insert says so.
+    let (new, other): (Vec<&Append>, Vec<&Append>) = sorted
+        .iter()
+        .partition(|append| append.expected == Seq::START && check(tenant.tenant, append, None).is_ok());
+
+    let (begun, existing) = begin(connection, tenant, &other).await?;
+    for append in &other {
+        let row = existing.get(&append.run);
+        let (run, expected, actual) = (append.run, append.expected, row.map_or(Seq::START, |row| row.seq));
+        if actual != expected {
+            return Err(CommitError::Moved { run, expected, actual });
+        }
+        check(tenant.tenant, append, row).map_err(|cause| CommitError::Refused { run, cause })?;
+    }
+    let after =
+        |append: &&Append| RunRow::fold_all(existing.get(&append.run).cloned(), append.run, &append.events);
+    let made: Vec<RunRow> = new.iter().filter_map(after).collect();
+    let moved: Vec<RunRow> = other.iter().filter_map(after).collect();
+    let leaves = leaves(&commit.appends);
+    let asks = [
+        put(connection, tenant, NEW_RUNS, &made).await?,
+        put(connection, tenant, MOVE_RUNS, &moved).await?,
+        segments(connection, tenant, &sorted).await?,
+        policies(connection, tenant, &commit.policies).await?,
+        job::add(connection, tenant, &commit.jobs).await?,
+        log::add(connection, tenant, &leaves).await?,
+    ];
+    begun.ends();
+    match write(connection, tenant, &asks, !commit.jobs.is_empty()).await {
+        Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => {
+            Err(somebody_was_faster(connection, tenant, &made, error).await?)
+        }
+        written => Ok(written?),
+    }
+}
+
+/// Sends the statements of a transaction, in the order of their locks, and its end. The first error is why nothing was
+/// written.
+async fn write(
+    connection: &Object,
+    tenant: &Tenant,
+    [made, moved, segments, policies, jobs, leaves]: &[Option<Ask<'_>>; 6],
+    tell: bool,
+) -> Result<(), tokio_postgres::Error> {
+    // What the driver itself refuses never reaches the server, and spoils nothing there.
+    let spoilt = AtomicBool::new(false);
+    let send = async |ask: &Option<Ask<'_>>| {
+        let sent = send(connection, ask.as_ref()).await;
+        spoilt.fetch_or(sent.is_err(), Ordering::Relaxed);
+        sent
+    };
+    let end = async {
+        let end = if spoilt.load(Ordering::Relaxed) { "ROLLBACK" } else { "COMMIT" };
+        connection.batch_execute(end).await
+    };
+    let telling = async {
+        if tell {
+            tenant.store.tell_other_workers(connection).await;
+        }
+    };
+    let (made, moved, segments, policies, jobs, leaves, ended, ()) = tokio::join!(
+        biased;
+        send(made),
+        send(moved),
+        send(segments),
+        send(policies),
+        send(jobs),
+        send(leaves),
+        end,
+        telling,
+    );
+    made.and(moved).and(segments).and(policies).and(jobs).and(leaves)?;
+    ended
 }
 
 /// The leaves of a commit, in the order in which its appends are.
@@ -76,40 +151,6 @@ fn leaves(appends: &[Append]) -> Vec<Leaf> {
     settled.filter_map(leaf).collect()
 }
 
-/// Checks every append against the run as it is, keeps others from moving it, and writes.
-async fn append(
-    transaction: &Transaction<'_>,
-    tenant: &Tenant,
-    appends: &[Append],
-) -> Result<(), CommitError> {
-    let mut sorted: Vec<&Append> = appends.iter().collect();
-    sorted.sort_by_key(|append| append.run);
-    // A run that begins here needs no look at the table: if somebody else began it, the insert says so.
-    let (new, other): (Vec<&Append>, Vec<&Append>) = sorted
-        .iter()
-        .partition(|append| append.expected == Seq::START && check(tenant.tenant, append, None).is_ok());
-
-    let existing = lock(transaction, tenant, &other).await?;
-    for append in &other {
-        let row = existing.get(&append.run);
-        let (run, expected, actual) = (append.run, append.expected, row.map_or(Seq::START, |row| row.seq));
-        if actual != expected {
-            return Err(CommitError::Moved { run, expected, actual });
-        }
-        check(tenant.tenant, append, row).map_err(|cause| CommitError::Refused { run, cause })?;
-    }
-    let after =
-        |append: &&Append| RunRow::fold_all(existing.get(&append.run).cloned(), append.run, &append.events);
-    let begun: Vec<RunRow> = new.iter().filter_map(after).collect();
-    let moved: Vec<RunRow> = other.iter().filter_map(after).collect();
-    let made = put(transaction, tenant, NEW_RUNS, &begun).await?;
-    if let Some(row) = begun.iter().find(|row| !made.contains(&row.id)) {
-        return Err(somebody_was_faster(transaction, tenant, row.id).await?);
-    }
-    put(transaction, tenant, MOVE_RUNS, &moved).await?;
-    write_segments(transaction, tenant, &sorted).await
-}
-
 /// Whether the events continue the run that `row` is the row of. Changes nothing.
 fn check(tenant: TenantId, append: &Append, row: Option<&RunRow>) -> Result<(), ChainError> {
     let (seq, head) = row.map_or((Seq::START, Digest::ZERO), |row| (row.seq, row.head));
@@ -117,58 +158,65 @@ fn check(tenant: TenantId, append: &Append, row: Option<&RunRow>) -> Result<(), 
     append.events.iter().try_for_each(|event| chain.verify_next(event))
 }
 
-/// The rows of those of the runs that exist, which stay as they are until the transaction ends.
-async fn lock(
-    transaction: &Transaction<'_>,
+/// Begins, and gives the rows of those of the runs that exist, which stay as they are until the transaction ends.
+async fn begin<'a>(
+    connection: &'a Object,
     tenant: &Tenant,
     appends: &[&Append],
-) -> Result<BTreeMap<RunId, RunRow>, StoreError> {
-    if appends.is_empty() {
-        return Ok(BTreeMap::new());
-    }
-    let statement = transaction.prepare_cached(LOCK_RUNS).await?;
+) -> Result<(Begun<'a>, BTreeMap<RunId, RunRow>), StoreError> {
     let runs: Vec<&[u8]> = appends.iter().map(|append| &append.run.as_bytes()[..]).collect();
-    let rows = transaction.query(&statement, &[&tenant.key(), &runs]).await?;
+    let lock = match runs.is_empty() {
+        true => None,
+        false => Some(Ask::new(connection, LOCK_RUNS, vec![Box::new(tenant.key()), Box::new(runs)]).await?),
+    };
+    let transaction = Begun::new(connection);
+    let (begun, rows) =
+        tokio::join!(biased; connection.batch_execute(BEGIN), send(connection, lock.as_ref()));
+    begun?;
+    let rows = rows?;
     let rows = rows.iter().map(|row| column(row, "runs", "body").json::<RunRow>());
-    rows.map(|row| row.map(|row| (row.id, row))).collect()
+    let rows = rows.map(|row| row.map(|row| (row.id, row))).collect::<Result<_, _>>()?;
+    Ok((transaction, rows))
 }
 
-/// Writes rows, and says of which runs.
-async fn put(
-    transaction: &Transaction<'_>,
-    tenant: &Tenant,
+/// Rows that are new or that take the place of others.
+async fn put<'a>(
+    connection: &Object,
+    tenant: &'a Tenant,
     text: &str,
-    rows: &[RunRow],
-) -> Result<BTreeSet<RunId>, StoreError> {
+    rows: &'a [RunRow],
+) -> Result<Option<Ask<'a>>, StoreError> {
     if rows.is_empty() {
-        return Ok(BTreeSet::new());
+        return Ok(None);
     }
     let runs: Vec<&[u8]> = rows.iter().map(|row| &row.id.as_bytes()[..]).collect();
     let seqs: Vec<i64> = rows.iter().map(|row| bigint(row.seq.0)).collect();
     let heads: Vec<&[u8]> = rows.iter().map(|row| &row.head.as_bytes()[..]).collect();
     let bodies = rows.iter().map(json).collect::<Result<Vec<_>, _>>()?;
-    let statement = transaction.prepare_cached(text).await?;
-    let written = transaction.query(&statement, &[&tenant.key(), &runs, &seqs, &heads, &bodies]).await?;
-    written.iter().map(|row| column(row, "runs", "run").id()).collect()
+    let parameters: Vec<Parameter<'_>> =
+        vec![Box::new(tenant.key()), Box::new(runs), Box::new(seqs), Box::new(heads), Box::new(bodies)];
+    Ok(Some(Ask::new(connection, text, parameters).await?))
 }
 
-/// The run that was to begin here is there already.
+/// One of the runs that were to be made is there already; if none is, `error` is about something else.
 async fn somebody_was_faster(
-    transaction: &Transaction<'_>,
+    connection: &Object,
     tenant: &Tenant,
-    run: RunId,
+    made: &[RunRow],
+    error: tokio_postgres::Error,
 ) -> Result<CommitError, StoreError> {
-    let statement = transaction.prepare_cached(RUN_SEQ).await?;
-    let key: &[u8] = run.as_bytes();
-    let row = transaction.query_one(&statement, &[&tenant.key(), &key]).await?;
-    Ok(CommitError::Moved { run, expected: Seq::START, actual: column(&row, "runs", "seq").seq()? })
+    let runs: Vec<&[u8]> = made.iter().map(|row| &row.id.as_bytes()[..]).collect();
+    let ask = Ask::new(connection, MADE_RUNS, vec![Box::new(tenant.key()), Box::new(runs)]).await?;
+    let Some(row) = send(connection, Some(&ask)).await?.pop() else { return Ok(error.into()) };
+    let (run, actual) = (column(&row, "runs", "run").id()?, column(&row, "runs", "seq").seq()?);
+    Ok(CommitError::Moved { run, expected: Seq::START, actual })
 }
 
-async fn write_segments(
-    transaction: &Transaction<'_>,
-    tenant: &Tenant,
-    appends: &[&Append],
-) -> Result<(), CommitError> {
+async fn segments<'a>(
+    connection: &Object,
+    tenant: &'a Tenant,
+    appends: &[&'a Append],
+) -> Result<Option<Ask<'a>>, StoreError> {
     let (mut runs, mut firsts, mut lasts, mut bodies) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for append in appends {
         if let [first, ..] = append.events.as_slice() {
@@ -178,26 +226,26 @@ async fn write_segments(
             bodies.push(json(&append.events)?);
         }
     }
-    if !runs.is_empty() {
-        let statement = transaction.prepare_cached(SEGMENTS).await?;
-        transaction.execute(&statement, &[&tenant.key(), &runs, &firsts, &lasts, &bodies]).await?;
+    if runs.is_empty() {
+        return Ok(None);
     }
-    Ok(())
+    let parameters: Vec<Parameter<'_>> =
+        vec![Box::new(tenant.key()), Box::new(runs), Box::new(firsts), Box::new(lasts), Box::new(bodies)];
+    Ok(Some(Ask::new(connection, SEGMENTS, parameters).await?))
 }
 
-async fn remember_policies(
-    transaction: &Transaction<'_>,
-    tenant: &Tenant,
-    policies: &[String],
-) -> Result<(), CommitError> {
+async fn policies<'a>(
+    connection: &Object,
+    tenant: &'a Tenant,
+    policies: &'a [String],
+) -> Result<Option<Ask<'a>>, StoreError> {
     if policies.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     let texts: BTreeMap<Digest, &[u8]> =
         policies.iter().map(|text| (sha256(text.as_bytes()), text.as_bytes())).collect();
-    let digests: Vec<&[u8]> = texts.keys().map(|digest| &digest.as_bytes()[..]).collect();
-    let bodies: Vec<&[u8]> = texts.values().copied().collect();
-    let statement = transaction.prepare_cached(POLICIES).await?;
-    transaction.execute(&statement, &[&tenant.key(), &digests, &bodies]).await?;
-    Ok(())
+    let (digests, bodies): (Vec<Vec<u8>>, Vec<&[u8]>) =
+        texts.into_iter().map(|(digest, text)| (digest.as_bytes().to_vec(), text)).unzip();
+    let parameters: Vec<Parameter<'_>> = vec![Box::new(tenant.key()), Box::new(digests), Box::new(bodies)];
+    Ok(Some(Ask::new(connection, POLICIES, parameters).await?))
 }

@@ -6,7 +6,7 @@
 use std::num::NonZeroU32;
 
 use async_trait::async_trait;
-use deadpool_postgres::Transaction;
+use deadpool_postgres::Object;
 use ledger::sha256;
 use schema::{JobId, Timestamp};
 use tokio_postgres::Row;
@@ -14,6 +14,7 @@ use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 
 use super::error::FromDriver as _;
+use super::pipeline::{Ask, Parameter};
 use super::row::{column, json, millis};
 use super::run::PAST_ALL_IDS;
 use super::{PostgresStore, Tenant};
@@ -60,13 +61,13 @@ const REQUEUE: &str =
     WHERE tenant = $1 AND id = $2 AND state = 'dead'";
 
 /// Makes jobs, as part of a commit.
-pub(super) async fn add(
-    transaction: &Transaction<'_>,
-    tenant: &Tenant,
-    jobs: &[NewJob],
-) -> Result<(), StoreError> {
+pub(super) async fn add<'a>(
+    connection: &Object,
+    tenant: &'a Tenant,
+    jobs: &'a [NewJob],
+) -> Result<Option<Ask<'a>>, StoreError> {
     if jobs.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     // In the order of their keys, for the sake of the locks; the first of two with one key stays the first.
     let mut sorted: Vec<(Option<Vec<u8>>, &NewJob)> =
@@ -80,11 +81,18 @@ pub(super) async fn add(
     let priorities: Vec<i64> = jobs.iter().map(|job| job.priority.into()).collect();
     let times: Vec<i64> = jobs.iter().map(|job| millis(job.run_at)).collect();
     let limits: Vec<i64> = jobs.iter().map(|job| job.max_attempts.into()).collect();
-    let statement = transaction.prepare_cached(ADD).await?;
-    let columns: [&(dyn ToSql + Sync); 9] =
-        [&tenant.key(), &ids, &kinds, &keys, &payloads, &priorities, &times, &limits, &live_keys];
-    transaction.execute(&statement, &columns).await?;
-    Ok(())
+    let parameters: Vec<Parameter<'_>> = vec![
+        Box::new(tenant.key()),
+        Box::new(ids),
+        Box::new(kinds),
+        Box::new(keys),
+        Box::new(payloads),
+        Box::new(priorities),
+        Box::new(times),
+        Box::new(limits),
+        Box::new(live_keys),
+    ];
+    Ok(Some(Ask::new(connection, ADD, parameters).await?))
 }
 
 /// What no two live jobs of a tenant share. A digest, for an index entry has a size limit and a key has none.
@@ -173,8 +181,9 @@ impl PostgresStore {
 
     /// Wakes the workers, after a change that is no commit.
     async fn tell_of_change(&self) {
+        self.wake_own_workers();
         if let Ok(connection) = self.connection().await {
-            self.tell_workers(&connection).await;
+            self.tell_other_workers(&connection).await;
         }
     }
 }

@@ -13,6 +13,7 @@ use ledger::{Event, Leaf, Log, LoggedLeaf};
 use schema::{Digest, RunId, TenantId};
 use tokio_postgres::{IsolationLevel, Row};
 
+use super::pipeline::{Ask, Parameter};
 use super::row::{bigint, column};
 use super::{Tenant, give_back};
 use crate::error::StoreError;
@@ -23,12 +24,13 @@ const KEPT: usize = 64;
 /// How many leaves one query reads.
 const PAGE: i64 = 10_000;
 
-/// The upsert locks the tenant's row until the transaction ends.
-const GROW: &str = "INSERT INTO logs (tenant, size) VALUES ($1, $2)
-    ON CONFLICT (tenant) DO UPDATE SET size = logs.size + excluded.size RETURNING size";
-const ADD: &str = "INSERT INTO leaves (tenant, idx, run, seq, head)
-    SELECT $1::bytea, n.idx, n.run, n.seq, n.head
-    FROM unnest($2::bigint[], $3::bytea[], $4::bigint[], $5::bytea[]) AS n(idx, run, seq, head)";
+/// The upsert locks the tenant's row until the transaction ends. A leaf's index is counted back from the new size.
+const ADD: &str = "WITH grown AS (
+        INSERT INTO logs (tenant, size) VALUES ($1::bytea, $2::bigint)
+        ON CONFLICT (tenant) DO UPDATE SET size = logs.size + excluded.size RETURNING size)
+    INSERT INTO leaves (tenant, idx, run, seq, head)
+    SELECT $1::bytea, grown.size - n.back, n.run, n.seq, n.head
+    FROM grown, unnest($3::bigint[], $4::bytea[], $5::bigint[], $6::bytea[]) AS n(back, run, seq, head)";
 const SIZE: &str = "SELECT size FROM logs WHERE tenant = $1";
 const LEAVES: &str =
     "SELECT idx, run, seq, head FROM leaves WHERE tenant = $1 AND idx >= $2 ORDER BY idx LIMIT $3";
@@ -39,24 +41,28 @@ const ALL_POLICIES: &str =
 const POLICIES: &str = "SELECT body FROM policies WHERE tenant = $1 AND digest = ANY($2) ORDER BY digest";
 
 /// Adds leaves to the end of the tenant's log. The last thing a commit does, so that others wait for it but briefly.
-pub(super) async fn add(
-    transaction: &Transaction<'_>,
-    tenant: &Tenant,
-    leaves: &[Leaf],
-) -> Result<(), StoreError> {
+pub(super) async fn add<'a>(
+    connection: &Object,
+    tenant: &'a Tenant,
+    leaves: &'a [Leaf],
+) -> Result<Option<Ask<'a>>, StoreError> {
     if leaves.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
-    let statement = transaction.prepare_cached(GROW).await?;
     let count = bigint(leaves.len() as u64);
-    let size: i64 = transaction.query_one(&statement, &[&tenant.key(), &count]).await?.try_get(0)?;
-    let places: Vec<i64> = (size - count..size).collect();
+    let back: Vec<i64> = (1..=count).rev().collect();
     let runs: Vec<&[u8]> = leaves.iter().map(|leaf| &leaf.run.as_bytes()[..]).collect();
     let seqs: Vec<i64> = leaves.iter().map(|leaf| bigint(leaf.seq.0)).collect();
     let heads: Vec<&[u8]> = leaves.iter().map(|leaf| &leaf.head.as_bytes()[..]).collect();
-    let statement = transaction.prepare_cached(ADD).await?;
-    transaction.execute(&statement, &[&tenant.key(), &places, &runs, &seqs, &heads]).await?;
-    Ok(())
+    let parameters: Vec<Parameter<'_>> = vec![
+        Box::new(tenant.key()),
+        Box::new(count),
+        Box::new(back),
+        Box::new(runs),
+        Box::new(seqs),
+        Box::new(heads),
+    ];
+    Ok(Some(Ask::new(connection, ADD, parameters).await?))
 }
 
 type SharedLog = Arc<tokio::sync::Mutex<Log>>;

@@ -22,6 +22,7 @@ mod event;
 mod job;
 mod log;
 mod migrate;
+mod pipeline;
 mod row;
 mod run;
 mod tls;

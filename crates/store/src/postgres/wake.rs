@@ -1,6 +1,6 @@
 //! Wake-up: a worker hears at once of work that any process made.
 //!
-//! Whoever makes work says so with `NOTIFY` ([`PostgresStore::tell_workers`]). A process whose workers wait keeps one
+//! Whoever makes work says so with `NOTIFY` ([`PostgresStore::tell_other_workers`]). A process whose workers wait keeps one
 //! connection of its own that listens; it is made when [`JobQueue::changed`](crate::JobQueue::changed) is first awaited,
 //! and again, after a pause, whenever it is lost. Waiting also ends by itself after a while: that is the safety net, and
 //! all there is on a server without `LISTEN`.
@@ -108,11 +108,14 @@ impl Ears {
 }
 
 impl PostgresStore {
-    /// Wakes the workers of all processes; call it after the commit, with the connection at hand. If it fails, they find
-    /// the work by looking.
-    pub(super) async fn tell_workers(&self, connection: &Object) {
+    /// Wakes the workers of this process; to be called after the commit, or they look too early.
+    pub(super) fn wake_own_workers(&self) {
+        self.inner.wake.ears.wake();
+    }
+
+    /// Wakes the workers of all processes; to be sent after the commit. If it fails, they find the work by looking.
+    pub(super) async fn tell_other_workers(&self, connection: &Object) {
         let ears = &self.inner.wake.ears;
-        ears.wake();
         if ears.deaf.load(Ordering::Relaxed) {
             return;
         }
