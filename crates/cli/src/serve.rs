@@ -5,16 +5,18 @@ use crate::args::Common;
 use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::{observe, settings, version};
+use crate::stop::{Stop, until_stopped};
+use crate::{observe, runtime, settings, version};
 use config::Settings;
 use crypto::KeyRing;
 use crypto::keyring::Purpose;
-use gateway::{Access, Door, Installation, ServeError};
+use gateway::{Access, Door, Installation, ServeError, Server};
 use serde_json::json;
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use store::Store;
 use store::memory::MemoryStore;
 use store::postgres::PostgresStore;
@@ -25,9 +27,7 @@ use telemetry::metrics::{Build, Metrics};
 pub(crate) fn run(common: &Common) -> Result<Answer, Failure> {
     let settings = settings::load(common)?;
     let _guard = observe::start(&settings)?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::of(Exit::Environment, "punk_no_runtime", &error))?;
-    runtime.block_on(serve(&settings))
+    runtime::block_on(serve(&settings))
 }
 
 async fn serve(settings: &Settings) -> Result<Answer, Failure> {
@@ -54,9 +54,22 @@ async fn serve(settings: &Settings) -> Result<Answer, Failure> {
     if settings.api_key().is_none() {
         tracing::warn!("no API key is set: whoever reaches this address may call");
     }
-    announce(server.address);
-    server.run(stop_signal()).await.map_err(|error| not_served(&error))?;
-    Ok(Answer::success("stopped\n", json!({ "stopped": true })))
+    let cut = until_stopped(|stop| {
+        announce(&format!("Punk listens on http://{}", server.address));
+        finish(server, stop, settings.drain())
+    });
+    let cut = cut.await?;
+    Ok(Answer::success("stopped\n", json!({ "stopped": true, "connectionsCut": cut })))
+}
+
+/// Serves until `stop`. Returns how many connections had to be cut.
+async fn finish(server: Server, stop: Stop, patience: Duration) -> usize {
+    let cut = server.run(stop.requested(), patience).await;
+    if cut > 0 {
+        let seconds = patience.as_secs();
+        tracing::warn!(connections = cut, "cut connections that did not finish within {seconds} s");
+    }
+    cut
 }
 
 /// Makes the data folder, for its owner only, unless it is there.
@@ -69,10 +82,10 @@ pub(crate) fn private_folder(path: &Path) -> std::io::Result<()> {
 }
 
 /// One line on standard output that people read and scripts wait for.
-fn announce(address: SocketAddr) {
+fn announce(line: &str) {
     let mut out = std::io::stdout().lock();
     // Who closed standard output does not want to know.
-    let _ = writeln!(out, "Punk listens on http://{address}").and_then(|()| out.flush());
+    let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
 /// The store that is configured.
@@ -115,25 +128,7 @@ fn not_served(error: &ServeError) -> Failure {
             .hint("set PUNK_API_KEY, or listen on 127.0.0.1"),
         ServeError::Bind { .. } => Failure::of(Exit::Environment, "punk_cannot_listen", error)
             .hint("another program may have the port; choose one with --port"),
-        ServeError::Start(_) | ServeError::Listen(_) => {
-            Failure::of(Exit::Environment, "punk_cannot_serve", error)
-                .hint("`punk doctor` looks for what is in the way")
-        }
+        ServeError::Start(_) => Failure::of(Exit::Environment, "punk_cannot_serve", error)
+            .hint("`punk doctor` looks for what is in the way"),
     }
-}
-
-/// Done when somebody presses Ctrl-C or asks the process to end.
-async fn stop_signal() {
-    #[cfg(unix)]
-    {
-        let terminate = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate());
-        if let Ok(mut terminate) = terminate {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
-            return;
-        }
-    }
-    let _ = tokio::signal::ctrl_c().await;
 }

@@ -8,6 +8,7 @@ use crate::value::Value;
 use crypto::SecretString;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Everything that can be set, with what it is set to.
 #[derive(Debug)]
@@ -81,6 +82,11 @@ impl Settings {
             Some(Value::Integer(port)) => u16::try_from(*port).unwrap_or(DEFAULT_PORT),
             _ => DEFAULT_PORT,
         }
+    }
+
+    /// `server.drain_seconds`.
+    pub fn drain(&self) -> Duration {
+        Duration::from_secs(self.integer("server.drain_seconds").unwrap_or(30))
     }
 
     /// `store.data_dir`.

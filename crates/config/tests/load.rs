@@ -92,7 +92,7 @@ fn all_problems_are_told_at_once() {
         &[("server.prt", "1"), ("log.format", "xml")],
         &expect![[r#"
             punk.toml:1:1: unknown key `prot`; did you mean server.port? allowed here: [auth], [chorus], [governance], [jobs], [keys], [learning], [ledger], [limits], [log], [mcp], [providers], [server], [store], [web], [webhooks]
-            punk.toml:3:1: unknown key `server.prot`; did you mean server.port? allowed here: base_url, host, port
+            punk.toml:3:1: unknown key `server.prot`; did you mean server.port? allowed here: base_url, drain_seconds, host, port
             punk.toml:4:8: "70000" is not a value of server.port; server.port must be a whole number from 0 to 65535
             punk.toml:5:8: "nowhere" is not a value of server.host; server.host must be an IP address such as 127.0.0.1 or ::1, or localhost
             punk.toml:6:2: unknown key `sever`; did you mean server? allowed here: [auth], [chorus], [governance], [jobs], [keys], [learning], [ledger], [limits], [log], [mcp], [providers], [server], [store], [web], [webhooks]
@@ -125,7 +125,7 @@ fn sections_and_values_do_not_stand_in_for_each_other() {
         &[],
         &[],
         &expect![[r#"
-            punk.toml:1:1: `server` is a section, not a value; write a line [server] and below it any of: base_url, host, port
+            punk.toml:1:1: `server` is a section, not a value; write a line [server] and below it any of: base_url, drain_seconds, host, port
             punk.toml:2:1: "[ledger.name]" is not a value of ledger.name; ledger.name must be a name without whitespace or `+`
             punk.toml:4:3: `log` is a section, not a value; write a line [log] and below it any of: filter, format
             punk.toml:6:1: `providers.openai` is a section, not a value; write a line [providers.openai] and below it any of: api_key, base_url"#]],
@@ -141,7 +141,7 @@ fn a_quoted_name_with_a_dot_is_no_path() {
         &expect![[r#"
             punk.toml:1:1: unknown key `"server.port"`; did you mean server.port? allowed here: [auth], [chorus], [governance], [jobs], [keys], [learning], [ledger], [limits], [log], [mcp], [providers], [server], [store], [web], [webhooks]
             punk.toml:3:1: unknown key `providers."openai.api_key"`; did you mean providers.openai.api_key? allowed here: [providers.anthropic], [providers.openai], [providers.openrouter], default
-            punk.toml:5:1: unknown key `server."a \"b"`; allowed here: base_url, host, port"#]],
+            punk.toml:5:1: unknown key `server."a \"b"`; allowed here: base_url, drain_seconds, host, port"#]],
     );
 }
 
@@ -152,7 +152,7 @@ fn a_key_in_the_wrong_section_is_found_by_its_name() {
         &[],
         &[],
         &expect![[r#"
-            punk.toml:2:1: unknown key `server.api_key`; did you mean auth.api_key or providers.openai.api_key or providers.anthropic.api_key? allowed here: base_url, host, port
+            punk.toml:2:1: unknown key `server.api_key`; did you mean auth.api_key or providers.openai.api_key or providers.anthropic.api_key? allowed here: base_url, drain_seconds, host, port
             punk.toml:3:2: unknown key `nonsense`; allowed here: [auth], [chorus], [governance], [jobs], [keys], [learning], [ledger], [limits], [log], [mcp], [providers], [server], [store], [web], [webhooks]"#]],
     );
 }

@@ -13,6 +13,7 @@
 mod app;
 mod chat;
 mod clock;
+mod connection;
 mod endpoints;
 mod error;
 mod evidence;

@@ -2,11 +2,13 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
+use std::time::Duration;
 
-use axum::serve::ListenerExt as _;
+use axum::serve::Listener;
 use tokio::net::TcpListener;
 
 use crate::app::{App, Installation, StartError};
+use crate::connection::Connections;
 use crate::endpoints;
 
 /// An address that is taken, with nothing behind it yet. It comes first: a second gateway on the same port must not
@@ -51,9 +53,6 @@ pub enum ServeError {
         #[source]
         cause: std::io::Error,
     },
-    /// The listener broke.
-    #[error("the listener stopped")]
-    Listen(#[source] std::io::Error),
 }
 
 impl Door {
@@ -82,18 +81,20 @@ impl Door {
 }
 
 impl Server {
-    /// Answers until `stop` is done, then finishes what it has begun.
-    ///
-    /// # Errors
-    /// The listener broke.
-    pub async fn run(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), ServeError> {
-        let listener = self.listener.tap_io(|stream| {
-            // Small answers must not wait for a full packet; a socket that refuses this still works.
-            let _ = stream.set_nodelay(true);
-        });
-        axum::serve(listener, endpoints::router(self.app))
-            .with_graceful_shutdown(stop)
-            .await
-            .map_err(ServeError::Listen)
+    /// Answers until `stop` is done. Then nobody new gets in, requests that have begun have `patience` to be finished, and
+    /// what is left is cut. Returns how many connections that were.
+    pub async fn run(self, stop: impl Future<Output = ()>, patience: Duration) -> usize {
+        let Self { app, mut listener, .. } = self;
+        let mut connections = Connections::new(endpoints::router(app));
+        tokio::pin!(stop);
+        loop {
+            tokio::select! {
+                () = &mut stop => break,
+                // axum's: it waits and tries again where the operating system says no.
+                (stream, _) = Listener::accept(&mut listener) => connections.add(stream),
+            }
+        }
+        drop(listener);
+        connections.finish(patience).await
     }
 }

@@ -13,6 +13,7 @@ pub(crate) mod load;
 #[cfg(unix)]
 #[path = "../../../store/tests/server/cluster.rs"]
 pub(crate) mod postgres;
+pub(crate) mod process;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

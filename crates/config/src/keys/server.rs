@@ -1,11 +1,11 @@
-//! `[server]`: where the gateway listens.
+//! `[server]`: where the gateway listens, and how it stops.
 
 use super::Section;
 use crate::key::{Key, Kind};
 
 pub(super) static SECTION: Section = Section {
     name: "server",
-    doc: "Where the gateway listens.",
+    doc: "Where the gateway listens, and how it stops.",
     keys: &[
         Key::new(
             "server.host",
@@ -22,6 +22,13 @@ pub(super) static SECTION: Section = Section {
             "Port to listen on; 0 takes any free one and says which.",
         )
         .or("4100"),
+        Key::new(
+            "server.drain_seconds",
+            "PUNK_DRAIN_SECONDS",
+            Kind::Integer { min: 0, max: 3600 },
+            "Seconds that requests in progress have to finish when the process is asked to stop. Then connections are cut.",
+        )
+        .or("30"),
         Key::new(
             "server.base_url",
             "PUNK_APP_BASE_URL",
