@@ -100,6 +100,12 @@ pub enum Answer {
 }
 
 impl Recurring {
+    /// Work without a payload; an occurrence may be tried five times.
+    #[must_use]
+    pub fn new(kind: impl Into<String>, tenant: TenantId, schedule: Schedule) -> Self {
+        Self { kind: kind.into(), tenant, payload: Value::Null, schedule, max_attempts: 5 }
+    }
+
     /// The job that `occurrence` is.
     #[must_use]
     pub fn job(&self, occurrence: Timestamp) -> NewJob {

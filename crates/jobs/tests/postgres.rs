@@ -102,8 +102,7 @@ async fn processes_that_share_a_database_make_and_run_an_occurrence_once() {
     let corner = Corner::of(&connect().await);
     let counter = Arc::new(Counter { kind: corner.kind.clone(), runs: AtomicU64::new(0) });
     let schedule = Schedule::parse("0 3 * * *", "UTC").unwrap();
-    let (kind, tenant, payload) = (corner.kind.clone(), corner.id, serde_json::json!({}));
-    let nightly = [Recurring { kind, tenant, payload, schedule, max_attempts: 3 }];
+    let nightly = [Recurring::new(corner.kind.clone(), corner.id, schedule)];
     let now = Arc::new(AtomicU64::new(NOON));
     // Each time all of them start at once, as after a deployment; the second time on the same day, the third three
     // days later.

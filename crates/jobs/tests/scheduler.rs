@@ -64,9 +64,8 @@ impl Processes {
             let until = |mut stopped: watch::Receiver<bool>| async move {
                 drop(stopped.wait_for(|stop| *stop).await);
             };
-            let (kind, payload) = (KIND.to_owned(), serde_json::json!({}));
-            let schedule = Schedule::parse("* * * * *", "UTC").unwrap();
-            let recurring = Recurring { kind, tenant: TenantId::NIL, payload, schedule, max_attempts: 3 };
+            let every_minute = Schedule::parse("* * * * *", "UTC").unwrap();
+            let recurring = Recurring::new(KIND, TenantId::NIL, every_minute);
             let scheduler =
                 Scheduler::new(Arc::new(store.clone()), vec![recurring], clock(began, skew)).unwrap();
             let handlers: Vec<Arc<dyn Handler>> = vec![diary.clone()];

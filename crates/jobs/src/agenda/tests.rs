@@ -13,9 +13,7 @@ fn at(text: &str) -> Timestamp {
 }
 
 fn recurring(cron: &str) -> Recurring {
-    let schedule = Schedule::parse(cron, "UTC").unwrap();
-    let (kind, tenant) = ("sweep".to_owned(), TenantId::NIL);
-    Recurring { kind, tenant, payload: Value::Null, schedule, max_attempts: 3 }
+    Recurring::new("sweep", TenantId::NIL, Schedule::parse(cron, "UTC").unwrap())
 }
 
 fn agenda(cron: &str) -> Agenda {
