@@ -27,6 +27,8 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Run the gateway: agents point their OpenAI client at it
     Serve,
+    /// Work on jobs in the background, beside any number of others on one Postgres database
+    Worker,
     /// Check an evidence packet, or a whole ledger, offline
     Verify(VerifyArgs),
     /// Take values out of an evidence packet; the rest still verifies

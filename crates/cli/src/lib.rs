@@ -14,6 +14,7 @@
 mod answer;
 mod args;
 mod backup;
+mod background;
 mod clock;
 mod completions;
 mod config_command;
@@ -34,6 +35,7 @@ mod stop;
 mod verify;
 mod version;
 mod withhold;
+mod worker;
 
 use answer::Answer;
 use args::{Args, Command};
@@ -69,6 +71,7 @@ fn run(args: &Args) -> Result<Answer, Failure> {
     match &args.command {
         None => Ok(overview::run()),
         Some(Command::Serve) => serve::run(&args.common),
+        Some(Command::Worker) => worker::run(&args.common),
         Some(Command::Verify(command)) => verify::run(command),
         Some(Command::Withhold(command)) => withhold::run(command),
         Some(Command::Backup { file }) => backup::run(&args.common, file),

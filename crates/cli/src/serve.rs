@@ -2,6 +2,7 @@
 
 use crate::answer::Answer;
 use crate::args::Common;
+use crate::background::Background;
 use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -41,9 +42,12 @@ async fn serve(settings: &Settings) -> Result<Answer, Failure> {
         Failure::of(Exit::Environment, "punk_data_unwritable", &error)
             .hint(format!("make {} writable, or choose another with --data-dir", data.display()))
     })?;
+    let keys = keys(settings)?;
+    let store = open_store(settings).await?;
+    let background = background(&store, settings)?;
     let installation = Installation {
-        keys: keys(settings)?,
-        store: open_store(settings).await?,
+        keys,
+        store,
         log_name: settings.log_name().to_owned(),
         api_key: settings.api_key().map(crypto::Secret::duplicate),
         mask: Mask::new(settings.secrets()),
@@ -56,20 +60,47 @@ async fn serve(settings: &Settings) -> Result<Answer, Failure> {
     }
     let cut = until_stopped(|stop| {
         announce(&format!("Punk listens on http://{}", server.address));
-        finish(server, stop, settings.drain())
+        run_both(server, background, stop, settings.drain())
     });
     let cut = cut.await?;
     Ok(Answer::success("stopped\n", json!({ "stopped": true, "connectionsCut": cut })))
 }
 
-/// Serves until `stop`. Returns how many connections had to be cut.
-async fn finish(server: Server, stop: Stop, patience: Duration) -> usize {
+/// The work in the background, unless it is left to others.
+fn background(store: &Arc<dyn Store>, settings: &Settings) -> Result<Option<Background>, Failure> {
+    if settings.worker_embedded() {
+        return Background::new(store, settings).map(Some);
+    }
+    if settings.secret("store.url").is_none() {
+        tracing::warn!(
+            "jobs.embedded is off, and no other process can work on this database: jobs wait for ever"
+        );
+    }
+    Ok(None)
+}
+
+/// Serves and works until `stop`, then lets both finish side by side. Returns how many connections had to be cut.
+async fn run_both(server: Server, background: Option<Background>, stop: Stop, patience: Duration) -> usize {
+    let working = background.map(|background| tokio::spawn(work(background, stop.clone())));
     let cut = server.run(stop.requested(), patience).await;
     if cut > 0 {
         let seconds = patience.as_secs();
         tracing::warn!(connections = cut, "cut connections that did not finish within {seconds} s");
     }
+    if let Some(working) = working {
+        // How it ended was logged when it did.
+        let _ = working.await;
+    }
     cut
+}
+
+/// Works as a task of its own: a mistake in there must not end the gateway, nor go unnoticed until it stops.
+async fn work(background: Background, stop: Stop) {
+    tracing::info!(kinds = background.kinds(), "working on jobs");
+    if let Err(error) = tokio::spawn(background.run(stop)).await {
+        let error = &error as &dyn std::error::Error;
+        tracing::error!(error, "the worker panicked: jobs wait until the next start");
+    }
 }
 
 /// Makes the data folder, for its owner only, unless it is there.
@@ -82,14 +113,14 @@ pub(crate) fn private_folder(path: &Path) -> std::io::Result<()> {
 }
 
 /// One line on standard output that people read and scripts wait for.
-fn announce(line: &str) {
+pub(crate) fn announce(line: &str) {
     let mut out = std::io::stdout().lock();
     // Who closed standard output does not want to know.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
 }
 
 /// The store that is configured.
-async fn open_store(settings: &Settings) -> Result<Arc<dyn Store>, Failure> {
+pub(crate) async fn open_store(settings: &Settings) -> Result<Arc<dyn Store>, Failure> {
     if let Some(url) = settings.secret("store.url") {
         let opened = PostgresStore::connect(url.expose()).await;
         let store =

@@ -89,6 +89,16 @@ impl Settings {
         Duration::from_secs(self.integer("server.drain_seconds").unwrap_or(30))
     }
 
+    /// `jobs.embedded`.
+    pub fn worker_embedded(&self) -> bool {
+        self.boolean("jobs.embedded").unwrap_or(true)
+    }
+
+    /// `jobs.poll_ms`.
+    pub fn worker_poll(&self) -> Duration {
+        Duration::from_millis(self.integer("jobs.poll_ms").unwrap_or(500))
+    }
+
     /// `store.data_dir`.
     pub fn data_dir(&self) -> &Path {
         Path::new(self.text("store.data_dir").unwrap_or("data"))

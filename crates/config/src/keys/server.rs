@@ -26,7 +26,8 @@ pub(super) static SECTION: Section = Section {
             "server.drain_seconds",
             "PUNK_DRAIN_SECONDS",
             Kind::Integer { min: 0, max: 3600 },
-            "Seconds that requests in progress have to finish when the process is asked to stop. Then connections are cut.",
+            "Seconds that requests and jobs in progress have to finish when the process is asked to stop. Then \
+             connections are cut and jobs given back.",
         )
         .or("30"),
         Key::new(
