@@ -37,7 +37,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// How long until an occurrence that could not be made is tried again.
 const AGAIN: Duration = Duration::from_secs(10);
 
-/// Work that comes again and again.
+/// Work that comes again and again. Its handler cannot tell the occurrence from `run_at` for sure, which a retry moves: it
+/// does what is to be done by now.
 #[derive(Debug, Clone)]
 pub struct Recurring {
     /// What kind of work.
