@@ -58,10 +58,10 @@ pub(crate) fn database_file(settings: &Settings, what: &str) -> Result<PathBuf, 
 
 /// What a database holds, for people.
 pub(crate) fn held(backup: &Backup) -> Vec<[String; 2]> {
-    let Backup { checked: Checked { events, runs, logs }, bytes } = backup;
+    let Backup { checked: Checked { events, runs, sealed, logs }, bytes } = backup;
     let leaves: u64 = logs.iter().map(|(_, size, _)| size).sum();
     let rows = [
-        ("runs", runs.to_string()),
+        ("runs", format!("{runs}, and the heads of {sealed} that were sealed")),
         ("events", format!("{events}, every one as it was recorded")),
         ("leaves", format!("{leaves}, every one binding its run")),
         ("size", size(*bytes)),
@@ -71,10 +71,10 @@ pub(crate) fn held(backup: &Backup) -> Vec<[String; 2]> {
 
 /// The same for machines.
 pub(crate) fn held_json(backup: &Backup) -> Value {
-    let Backup { checked: Checked { events, runs, logs }, bytes } = backup;
+    let Backup { checked: Checked { events, runs, sealed, logs }, bytes } = backup;
     let log = |(tenant, size, root): &_| json!({ "tenant": tenant, "size": size, "root": root });
     let logs: Vec<Value> = logs.iter().map(log).collect();
-    json!({ "runs": runs, "events": events, "bytes": bytes, "logs": logs })
+    json!({ "runs": runs, "sealed": sealed, "events": events, "bytes": bytes, "logs": logs })
 }
 
 fn not_made(error: &BackupError) -> Failure {

@@ -13,8 +13,8 @@
 
 mod answer;
 mod args;
-mod backup;
 mod background;
+mod backup;
 mod clock;
 mod completions;
 mod config_command;

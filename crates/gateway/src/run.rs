@@ -59,7 +59,13 @@ async fn begin(
     let event = Chain::new(caller.tenant, run)
         .append(at, "run.started", fields_of(fields, app), salts(app))
         .map_err(unrecorded)?;
-    let append = Append { run, expected: Seq::START, events: vec![event], settle: Settle::Open };
+    let append = Append {
+        run,
+        expected: Seq::START,
+        events: vec![event],
+        settle: Settle::Open,
+        subject: caller.subject,
+    };
     app.of(caller.tenant)
         .commit(Commit { appends: vec![append], ..Commit::default() })
         .await

@@ -7,7 +7,7 @@ use axum::extract::rejection::BytesRejection;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode};
 use ledger::Chain;
-use schema::{RunId, Seq};
+use schema::{RunId, Seq, Subject};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use store::{Append, Commit, CommitError, Settle};
@@ -68,7 +68,10 @@ async fn append(
         let seq = event.seq;
         // What comes after the end is bound by a leaf of its own.
         let settle = if row.finished { Settle::Leaf } else { Settle::Open };
-        let append = Append { run, expected: row.seq, events: vec![event], settle };
+        // What is said about a run is about whom the run is about.
+        let subject = row.fields.get("subject").and_then(Value::as_str).map(str::to_owned);
+        let subject = subject.and_then(|name| Subject::try_from(name).ok());
+        let append = Append { run, expected: row.seq, events: vec![event], settle, subject };
         match store.commit(Commit { appends: vec![append], ..Commit::default() }).await {
             Ok(()) => return Ok((run, seq)),
             Err(CommitError::Moved { .. }) => {}

@@ -61,10 +61,13 @@ mod kind {
         ArtifactId, ArtifactKind, "art";
         /// Names a job.
         JobId, JobKind, "job";
+        /// Stands for a subject where its name must not: in what stays after the subject is erased.
+        SubjectId, SubjectKind, "sub";
     }
 }
 pub use kind::{
-    ApiKeyId, ApprovalId, ArtifactId, AuditId, EventId, JobId, PatternId, RunId, SideEffectId, TenantId,
+    ApiKeyId, ApprovalId, ArtifactId, AuditId, EventId, JobId, PatternId, RunId, SideEffectId, SubjectId,
+    TenantId,
 };
 
 /// Why a text is not an id of the wanted kind.

@@ -37,7 +37,7 @@ pub use digest::{Digest, DigestError, write_hex};
 pub use event::{Seq, TraceEvent};
 pub use id::{
     ApiKeyId, ApprovalId, ArtifactId, AuditId, EventId, Id, IdError, JobId, PatternId, Prefix, RunId,
-    SideEffectId, TenantId,
+    SideEffectId, SubjectId, TenantId,
 };
 pub use money::MicroUsd;
 pub use run::{PassedRoute, Route, RouteExplanation, Run, RunKind, RunStatus, Usage};

@@ -23,6 +23,8 @@ pub enum RunKind {
     Ingest,
     /// A workflow.
     Workflow,
+    /// Something done to the ledger itself: a subject erased, a range sealed.
+    Audit,
 }
 
 /// Where a run stands.

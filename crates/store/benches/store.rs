@@ -209,7 +209,13 @@ fn run(n: u64) -> RunId {
 }
 
 fn commit(n: u64, count: usize) -> Commit {
-    let append = Append { run: run(n), expected: Seq::START, events: events(n, count), settle: Settle::Leaf };
+    let append = Append {
+        run: run(n),
+        expected: Seq::START,
+        events: events(n, count),
+        settle: Settle::Leaf,
+        subject: None,
+    };
     Commit { appends: vec![append], ..Commit::default() }
 }
 

@@ -1,7 +1,7 @@
 //! Writing: everything that belongs together commits together.
 
 use ledger::{ChainError, Event};
-use schema::{RunId, Seq};
+use schema::{RunId, Seq, Subject, SubjectId};
 
 use crate::error::StoreError;
 use crate::job::NewJob;
@@ -15,6 +15,10 @@ pub struct Commit {
     pub policies: Vec<String>,
     /// Work that follows from them.
     pub jobs: Vec<NewJob>,
+    /// Subjects whose keys are destroyed.
+    pub erase: Vec<SubjectId>,
+    /// Runs whose events are given up: their heads stay, in the log.
+    pub seal: Vec<Seal>,
 }
 
 /// What to add to one run.
@@ -28,6 +32,17 @@ pub struct Append {
     pub events: Vec<Event>,
     /// Whether the run's head goes into the log with them.
     pub settle: Settle,
+    /// Whom they are about. Their values are sealed under that subject's key; without a subject they are not.
+    pub subject: Option<Subject>,
+}
+
+/// A run to give up the events of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seal {
+    /// The run.
+    pub run: RunId,
+    /// How many events the caller believes it to have.
+    pub expected: Seq,
 }
 
 /// Whether an append ends in a leaf.
@@ -39,7 +54,7 @@ pub enum Settle {
     Leaf,
 }
 
-/// Why a commit did not succeed. After `Moved` and `Refused` nothing was written.
+/// Why a commit did not succeed. After all but `Store` nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum CommitError {
     /// Somebody else was faster.
@@ -61,6 +76,9 @@ pub enum CommitError {
         #[source]
         cause: ChainError,
     },
+    /// There is no such subject, or it is erased already.
+    #[error("there is no subject {0}")]
+    NoSubject(SubjectId),
     /// See [`StoreError`].
     #[error(transparent)]
     Store(#[from] StoreError),

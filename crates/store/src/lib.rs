@@ -27,21 +27,29 @@ pub mod memory;
 #[cfg(feature = "postgres")]
 pub mod postgres;
 mod run;
+mod sealing;
 pub mod sqlite;
+mod subject;
+mod view;
+
+use std::num::NonZeroU32;
 
 use schema::TenantId;
 
 pub use audit::{Audited, audit};
-pub use commit::{Append, Commit, CommitError, Settle};
+pub use commit::{Append, Commit, CommitError, Seal, Settle};
 pub use error::{BoxError, StoreError};
 pub use event::EventStore;
 pub use job::{Claimed, Held, Job, JobQueue, JobState, JobStore, LeaseToken, NewJob, Retry};
 pub use log::{LogStore, RunProof};
-pub use run::{RunRow, RunStore};
+pub use run::{RANGE_SEALED, RunRow, RunStore, Sealed};
+pub use sealing::Masters;
+pub use subject::SubjectStore;
+pub use view::{Rebuilt, View};
 
 /// Everything that one tenant has.
-pub trait TenantStore: EventStore + RunStore + LogStore + JobStore {}
-impl<T: EventStore + RunStore + LogStore + JobStore> TenantStore for T {}
+pub trait TenantStore: EventStore + RunStore + LogStore + JobStore + SubjectStore {}
+impl<T: EventStore + RunStore + LogStore + JobStore + SubjectStore> TenantStore for T {}
 
 /// A database.
 #[async_trait::async_trait]
@@ -54,4 +62,14 @@ pub trait Store: Send + Sync {
 
     /// Whether it would take a write now.
     async fn ready(&self) -> Result<(), StoreError>;
+
+    /// Takes the keys that the keys of subjects are wrapped with. Only the first time counts; without them nothing that
+    /// has a subject can be written, and nothing sealed can be read.
+    fn seal_with(&self, masters: Masters);
+
+    /// The tenants that have runs, in the order of their ids, past `after`, at most `limit`.
+    async fn tenants(&self, after: Option<TenantId>, limit: NonZeroU32) -> Result<Vec<TenantId>, StoreError>;
+
+    /// What it derives from events and keeps.
+    fn views(&self) -> Vec<Box<dyn View>>;
 }

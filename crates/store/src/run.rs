@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use async_trait::async_trait;
 use ledger::Event;
-use schema::{Digest, RunId, Seq, Timestamp};
+use schema::{Digest, RunId, Seq, SubjectId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -30,12 +30,17 @@ pub struct RunRow {
     pub fields: serde_json::Map<String, Value>,
 }
 
+/// The type of the event that says which runs' events were given up, by their ids in `runs`.
+pub const RANGE_SEALED: &str = "audit.range_sealed";
+
+const SUBJECT: &str = "subject";
+
 /// Which fields of the first and the last event of a run its row keeps.
 const KEPT: &[&str] = &[
     "kind",
     "app",
     "agent",
-    "subject",
+    SUBJECT,
     "gatewayMode",
     "model",
     "status",
@@ -72,6 +77,22 @@ impl RunRow {
         row
     }
 
+    /// The row as it is kept. The name of a subject that has a key is not in it: it is kept once, with the key.
+    pub(crate) fn at_rest(mut self, subject: Option<SubjectId>) -> Self {
+        if subject.is_some() {
+            self.fields.remove(SUBJECT);
+        }
+        self
+    }
+
+    /// The row as a reader sees it while the subject is known.
+    pub(crate) fn with_subject(mut self, name: Option<String>) -> Self {
+        if let Some(name) = name {
+            self.fields.insert(SUBJECT.to_owned(), name.into());
+        }
+        self
+    }
+
     /// The row after all of `events`.
     #[must_use]
     pub fn fold_all(row: Option<Self>, id: RunId, events: &[Event]) -> Option<Self> {
@@ -87,4 +108,19 @@ pub trait RunStore: Send + Sync {
 
     /// Runs older than `before`, newest first, at most `limit`; from the newest when `before` is absent.
     async fn runs(&self, before: Option<RunId>, limit: NonZeroU32) -> Result<Vec<RunRow>, StoreError>;
+
+    /// What is left of a run whose events were given up.
+    async fn sealed(&self, run: RunId) -> Result<Option<Sealed>, StoreError>;
+}
+
+/// What is left of a run whose events were given up: enough to find its leaf, and to hold a copy of it against that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sealed {
+    /// How many events it had.
+    pub seq: Seq,
+    /// The hash of the last one.
+    pub head: Digest,
+    /// Where in the log the leaf is that binds it.
+    pub leaf: u64,
 }

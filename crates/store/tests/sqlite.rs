@@ -99,7 +99,13 @@ async fn the_write_ahead_log_does_not_grow_with_what_is_written() {
         let at = schema::Timestamp::from_millis(1_790_000_000_000).unwrap();
         let fields = [("text".to_owned(), serde_json::Value::from("x".repeat(100_000)))];
         let event = chain.append(at, "note", fields, || ledger::Salt::from_bytes([7; 16])).unwrap();
-        let append = Append { run, expected: schema::Seq::START, events: vec![event], settle: Settle::Leaf };
+        let append = Append {
+            run,
+            expected: schema::Seq::START,
+            events: vec![event],
+            settle: Settle::Leaf,
+            subject: None,
+        };
         tenant.commit(Commit { appends: vec![append], ..Commit::default() }).await.unwrap();
     }
     let size = |name: &str| std::fs::metadata(folder.path().join(name)).unwrap().len() >> 20;

@@ -139,6 +139,7 @@ pub async fn all_of_a_commit_is_there_or_none_of_it(store: &dyn Store) {
         appends: vec![fresh.finish(), stale.finish()],
         policies: vec![policy.clone()],
         jobs: vec![job.clone()],
+        ..Commit::default()
     };
     let refused = corner.tenant.commit(commit).await;
     assert!(matches!(refused, Err(CommitError::Moved { run, .. }) if run == moved.run), "{refused:?}");
@@ -158,7 +159,8 @@ pub async fn all_of_a_commit_is_there_or_none_of_it(store: &dyn Store) {
 
     // The same, without the stale half, is all there.
     let appends = vec![Story::new(corner.id, fresh.run).finish(), corner.story().finish()];
-    let commit = Commit { appends, policies: vec![policy.clone()], jobs: vec![job.clone()] };
+    let commit =
+        Commit { appends, policies: vec![policy.clone()], jobs: vec![job.clone()], ..Commit::default() };
     corner.tenant.commit(commit).await.unwrap();
     assert_eq!(corner.read(fresh.run).await.len(), 2);
     assert_eq!(corner.tenant.log_head().await.unwrap().0, log.0 + 3);

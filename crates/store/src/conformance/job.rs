@@ -11,7 +11,12 @@ use crate::{Append, Claimed, Commit, Job, JobState, NewJob, Retry, Store};
 pub async fn a_job_commits_with_its_events(store: &dyn Store) {
     let corner = Corner::of(store);
     let (mut story, job) = (corner.story(), corner.job());
-    let commit = Commit { appends: vec![story.go_on(1)], policies: vec![], jobs: vec![job.clone()] };
+    let commit = Commit {
+        appends: vec![story.go_on(1)],
+        policies: vec![],
+        jobs: vec![job.clone()],
+        ..Commit::default()
+    };
     corner.tenant.commit(commit).await.unwrap();
     assert_eq!(corner.read(story.run).await.len(), 1);
     assert_eq!(corner.look(job.id).await.state, JobState::Waiting);
@@ -21,7 +26,8 @@ pub async fn a_job_commits_with_its_events(store: &dyn Store) {
     let again = NewJob { id: corner.fresh(), ..job };
     let append = corner.story().go_on(1);
     let stale = Append { run: story.run, ..append };
-    let commit = Commit { appends: vec![stale], policies: vec![], jobs: vec![again.clone()] };
+    let commit =
+        Commit { appends: vec![stale], policies: vec![], jobs: vec![again.clone()], ..Commit::default() };
     corner.tenant.commit(commit).await.unwrap_err();
     assert_eq!(corner.tenant.job(again.id).await.unwrap(), None);
 }
@@ -76,7 +82,8 @@ pub async fn one_key_has_one_live_job(store: &dyn Store) {
     // The second of one commit, and one beside a waiting job; what else is in the commit is written.
     corner.enqueue([first.clone(), keyed()]).await;
     let mut story = corner.story();
-    let commit = Commit { appends: vec![story.go_on(1)], policies: vec![], jobs: vec![keyed()] };
+    let commit =
+        Commit { appends: vec![story.go_on(1)], policies: vec![], jobs: vec![keyed()], ..Commit::default() };
     corner.tenant.commit(commit).await.unwrap();
     assert_eq!(corner.read(story.run).await.len(), 1);
     assert_eq!(count().await, 1);

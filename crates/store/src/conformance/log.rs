@@ -97,7 +97,8 @@ pub async fn a_record_has_the_policies_its_events_name_and_no_others(store: &dyn
     // One comes with another commit, one twice, and one is named by nobody.
     let commit = Commit { policies: texts[1..].to_vec(), ..Commit::default() };
     corner.tenant.commit(commit).await.unwrap();
-    let commit = Commit { appends: vec![append], policies: texts[..3].to_vec(), jobs: vec![] };
+    let commit =
+        Commit { appends: vec![append], policies: texts[..3].to_vec(), jobs: vec![], ..Commit::default() };
     corner.tenant.commit(commit).await.unwrap();
 
     let mut wanted = [digest(0), digest(1)];

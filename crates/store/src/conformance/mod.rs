@@ -24,8 +24,10 @@ mod job;
 mod lease;
 mod log;
 mod race;
+mod retention;
 mod run;
 mod story;
+mod subject;
 mod tenant;
 
 pub use corner::{Corner, at, limit};
@@ -34,8 +36,10 @@ pub use job::*;
 pub use lease::*;
 pub use log::*;
 pub use race::*;
+pub use retention::*;
 pub use run::*;
 pub use story::Story;
+pub use subject::*;
 pub use tenant::*;
 
 /// One `#[tokio::test]` for each promise, against the store that the expression makes. It may use `.await`.
@@ -68,7 +72,18 @@ macro_rules! suite {
             a_second_leaf_binds_later_events
             a_record_has_the_policies_its_events_name_and_no_others
             leaves_and_policies_are_listed_in_order_page_by_page
+            // subject.rs
+            what_is_about_a_subject_reads_back_as_it_was_written
+            an_erased_subject_is_gone_and_its_chains_still_verify
+            an_erasure_commits_with_its_record_or_not_at_all
+            subjects_that_come_and_go_at_once_lose_nothing_else
+            // retention.rs
+            a_sealed_run_leaves_its_head_in_the_log
+            a_run_that_went_on_is_not_sealed
+            a_sealed_run_is_not_begun_again
+            rows_made_again_are_equal_to_what_was_there
             // tenant.rs
+            a_subject_is_its_tenants_own
             a_tenant_sees_nothing_of_another
             // race.rs
             concurrent_appends_to_one_run_let_one_through

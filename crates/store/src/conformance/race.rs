@@ -106,7 +106,12 @@ pub async fn a_refused_commit_takes_no_other_with_it(store: &dyn Store) {
                 _ => {}
             }
             start.wait().await;
-            let commit = Commit { appends: vec![append], policies: vec![], jobs: vec![job.clone()] };
+            let commit = Commit {
+                appends: vec![append],
+                policies: vec![],
+                jobs: vec![job.clone()],
+                ..Commit::default()
+            };
             (task, story.run, job.id, tenant.commit(commit).await)
         });
     }
@@ -132,7 +137,12 @@ pub async fn concurrent_commits_make_one_job_of_a_key(store: &dyn Store) {
         let (tenant, start) = (store.tenant(corner.id), Arc::clone(&start));
         job.key = Some("one".to_owned());
         tasks.spawn(async move {
-            let commit = Commit { appends: vec![story.go_on(1)], policies: vec![], jobs: vec![job] };
+            let commit = Commit {
+                appends: vec![story.go_on(1)],
+                policies: vec![],
+                jobs: vec![job],
+                ..Commit::default()
+            };
             start.wait().await;
             tenant.commit(commit).await.unwrap();
         });

@@ -45,7 +45,7 @@ impl Story {
     #[must_use]
     pub fn append(&self, events: Vec<Event>, settle: Settle) -> Append {
         let expected = Seq(self.seq().0 - events.len() as u64);
-        Append { run: self.run, expected, events, settle }
+        Append { run: self.run, expected, events, settle, subject: None }
     }
 
     /// An append of `count` ordinary events; the first of a run is `run.started`.

@@ -2,8 +2,9 @@
 
 use ledger::sha256;
 use schema::{JobId, RunId, Seq};
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::subject::{about, erase, masters, named};
 use super::{Corner, Story, at, limit};
 use crate::{Commit, CommitError, JobState, Settle, Store, TenantStore};
 
@@ -17,7 +18,8 @@ pub async fn a_tenant_sees_nothing_of_another(store: &dyn Store) {
         story.event("policy.decided", json!({ "policies": [sha256(policy.as_bytes())] })),
     ];
     let append = story.append(decided, Settle::Open);
-    let commit = Commit { appends: vec![append], policies: vec![policy.clone()], jobs: vec![] };
+    let commit =
+        Commit { appends: vec![append], policies: vec![policy.clone()], jobs: vec![], ..Commit::default() };
     owner.tenant.commit(commit).await.unwrap();
     owner.append([story.finish()]).await.unwrap();
     let dead = owner.bury(owner.job()).await;
@@ -67,6 +69,24 @@ pub async fn a_tenant_sees_nothing_of_another(store: &dyn Store) {
     assert_eq!(owner.tenant.prove(story.run).await.unwrap().unwrap().record.policies, [policy]);
 }
 
+pub async fn a_subject_is_its_tenants_own(store: &dyn Store) {
+    store.seal_with(masters());
+    let (owner, stranger) = (Corner::of(store), Corner::of(store));
+    let mut ada = owner.story();
+    owner.append([about(&mut ada, "ada")]).await.unwrap();
+    let id = owner.tenant.subject(&named("ada").unwrap()).await.unwrap().unwrap();
+
+    assert_eq!(stranger.tenant.subject(&named("ada").unwrap()).await.unwrap(), None);
+    assert_eq!(stranger.tenant.runs_of(id, None, limit(9)).await.unwrap(), []);
+    let commit = Commit { erase: vec![id], ..Commit::default() };
+    assert!(matches!(stranger.tenant.commit(commit).await, Err(CommitError::NoSubject(_))));
+    let mut namesake = stranger.story();
+    stranger.append([about(&mut namesake, "ada")]).await.unwrap();
+    erase(&stranger, "ada").await.unwrap();
+    assert_eq!(owner.tenant.run(ada.run).await.unwrap().unwrap().fields["subject"], json!("ada"));
+    assert!(owner.read(ada.run).await[2].payload["answer"].value().is_some_and(Value::is_string));
+}
+
 /// Everything that a handle shows, asked about these ids.
 async fn sight(tenant: &dyn TenantStore, run: RunId, jobs: [JobId; 2]) -> String {
     const STATES: [Option<JobState>; 5] =
@@ -77,6 +97,7 @@ async fn sight(tenant: &dyn TenantStore, run: RunId, jobs: [JobId; 2]) -> String
         format!("{:?}", tenant.run(run).await.unwrap()),
         format!("{:?}", tenant.runs(None, most).await.unwrap()),
         format!("{:?}", tenant.runs(Some(run), most).await.unwrap()),
+        format!("{:?}", tenant.sealed(run).await.unwrap()),
         format!("{:?}", tenant.prove(run).await.unwrap()),
         format!("{:?}", tenant.log_head().await.unwrap()),
         format!("{:?}", tenant.leaves(0, most).await.unwrap()),

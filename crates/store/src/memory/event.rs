@@ -5,22 +5,40 @@ use std::num::NonZeroU32;
 
 use async_trait::async_trait;
 use ledger::{Chain, Event, Leaf, sha256};
-use schema::{Digest, RunId, Seq, TenantId};
+use schema::{Digest, RunId, Seq, SubjectId, TenantId};
 
 use super::{RunState, Tenant, TenantState};
-use crate::{Append, Commit, CommitError, EventStore, RunRow, Settle, StoreError};
+use crate::{Append, Commit, CommitError, EventStore, RunRow, Seal, Sealed, Settle, StoreError};
 
 #[async_trait]
 impl EventStore for Tenant {
     async fn commit(&self, commit: Commit) -> Result<(), CommitError> {
-        let Commit { appends, policies, jobs } = commit;
+        let Commit { appends, policies, jobs, erase, seal } = commit;
         let mut state = self.shared.lock();
         let tenant = state.tenants.entry(self.id).or_default();
         tenant.check(self.id, &appends)?;
+        if let Some(subject) = erase.iter().find(|subject| !tenant.knows(**subject)) {
+            return Err(CommitError::NoSubject(*subject));
+        }
+        for Seal { run, expected } in &seal {
+            let actual = tenant.runs.get(run).map_or(Seq::START, |run| run.row.seq);
+            if actual != *expected || actual == Seq::START {
+                return Err(CommitError::Moved { run: *run, expected: *expected, actual });
+            }
+        }
+        for append in &appends {
+            tenant.get_to_know(append)?;
+        }
 
         // From here on nothing is refused: all of the commit is written.
         for append in appends {
             tenant.write(append);
+        }
+        for subject in erase {
+            tenant.erase(subject)?;
+        }
+        for Seal { run, .. } in seal {
+            tenant.seal(run);
         }
         tenant.policies.extend(policies.into_iter().map(|text| (sha256(text.as_bytes()), text)));
         let has_work = !jobs.is_empty();
@@ -49,6 +67,9 @@ impl TenantState {
         // Where the appends before this one leave a run: should a run occur twice, the second goes after the first.
         let mut ends = BTreeMap::new();
         for Append { run, expected, events, .. } in appends {
+            if let Some(left) = self.sealed.get(run) {
+                return Err(CommitError::Moved { run: *run, expected: *expected, actual: left.seq });
+            }
             let chain = ends.entry(*run).or_insert_with(|| self.chain(id, *run));
             if chain.seq() != *expected {
                 return Err(CommitError::Moved { run: *run, expected: *expected, actual: chain.seq() });
@@ -67,7 +88,8 @@ impl TenantState {
     }
 
     fn write(&mut self, append: Append) {
-        let Append { run: id, events, settle, .. } = append;
+        let Append { run: id, events, settle, subject, .. } = append;
+        let about = subject.and_then(|subject| self.subjects.get(subject.as_str()).copied());
         let row = self.runs.get(&id).map(|run| run.row.clone());
         // Without events there is nothing to bind, and no run to begin.
         let Some(row) = RunRow::fold_all(row, id, &events).filter(|_| !events.is_empty()) else { return };
@@ -75,12 +97,41 @@ impl TenantState {
         let run = self.runs.entry(id).or_insert_with(|| RunState {
             row: row.clone(),
             events: Vec::new(),
+            about: Vec::new(),
             places: Vec::new(),
         });
         run.row = row;
+        run.about.extend(events.iter().map(|_| about));
         run.events.extend(events);
         if settle == Settle::Leaf {
             run.places.push(self.log.push(leaf));
         }
+    }
+
+    /// Gives a new subject its id.
+    fn get_to_know(&mut self, append: &Append) -> Result<(), StoreError> {
+        if let (Some(subject), Some(first)) = (&append.subject, append.events.first()) {
+            if !self.subjects.contains_key(subject.as_str()) {
+                let random = crypto::random::bytes().map_err(StoreError::unavailable)?;
+                let id = SubjectId::new(first.at.as_millis(), random);
+                self.subjects.insert(subject.as_str().to_owned(), id);
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives up a run's events; its head stays, bound by a leaf.
+    fn seal(&mut self, id: RunId) {
+        let Some(run) = self.runs.remove(&id) else { return };
+        let (seq, head) = (run.row.seq, run.row.head);
+        let last = run.places.last().copied();
+        let bound = last.filter(|place| {
+            usize::try_from(*place)
+                .ok()
+                .and_then(|place| self.log.leaves().get(place))
+                .is_some_and(|leaf| leaf.seq == seq)
+        });
+        let leaf = bound.unwrap_or_else(|| self.log.push(Leaf { run: id, seq, head }));
+        self.sealed.insert(id, Sealed { seq, head, leaf });
     }
 }

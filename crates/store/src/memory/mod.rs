@@ -9,16 +9,18 @@ mod event;
 mod job;
 mod log;
 mod run;
+mod subject;
 
 use std::collections::{BTreeMap, HashMap};
+use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use ledger::{Event, Log};
-use schema::{Digest, RunId, TenantId};
+use schema::{Digest, RunId, SubjectId, TenantId};
 use tokio::sync::Notify;
 
-use crate::{JobQueue, RunRow, Store, StoreError, TenantStore};
+use crate::{JobQueue, Masters, RunRow, Sealed, Store, StoreError, TenantStore, View};
 
 /// A store in memory. A clone is the same store.
 #[derive(Debug, Clone, Default)]
@@ -46,6 +48,23 @@ impl Store for MemoryStore {
 
     async fn ready(&self) -> Result<(), StoreError> {
         Ok(())
+    }
+
+    /// Nothing is at rest here, so nothing is sealed.
+    fn seal_with(&self, _: Masters) {}
+
+    async fn tenants(&self, after: Option<TenantId>, limit: NonZeroU32) -> Result<Vec<TenantId>, StoreError> {
+        let state = self.shared.lock();
+        let with_runs = state.tenants.iter().filter(|(_, tenant)| !tenant.runs.is_empty());
+        let mut found: Vec<TenantId> =
+            with_runs.map(|(id, _)| *id).filter(|id| after.is_none_or(|after| *id > after)).collect();
+        found.sort_unstable();
+        found.truncate(limit.get() as usize);
+        Ok(found)
+    }
+
+    fn views(&self) -> Vec<Box<dyn View>> {
+        vec![Box::new(subject::RunRows(self.clone()))]
     }
 }
 
@@ -101,6 +120,9 @@ struct TenantState {
     runs: BTreeMap<RunId, RunState>,
     log: Log,
     policies: BTreeMap<Digest, String>,
+    /// By their names.
+    subjects: BTreeMap<String, SubjectId>,
+    sealed: BTreeMap<RunId, Sealed>,
 }
 
 /// A run; it has at least one event.
@@ -108,6 +130,15 @@ struct TenantState {
 struct RunState {
     row: RunRow,
     events: Vec<Event>,
+    /// Whom each of the events is about.
+    about: Vec<Option<SubjectId>>,
     /// Where its leaves are in the log, oldest first.
     places: Vec<u64>,
+}
+
+impl RunState {
+    /// Whom the run is about: whom its first event is.
+    fn subject(&self) -> Option<SubjectId> {
+        self.about.first().copied().flatten()
+    }
 }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use schema::RunId;
 
 use super::Tenant;
-use crate::{RunRow, RunStore, StoreError};
+use crate::{RunRow, RunStore, Sealed, StoreError};
 
 #[async_trait]
 impl RunStore for Tenant {
@@ -21,5 +21,9 @@ impl RunStore for Tenant {
             let newest_first = tenant.runs.range((Bound::Unbounded, end)).rev();
             newest_first.take(limit.get() as usize).map(|(_, run)| run.row.clone()).collect()
         }))
+    }
+
+    async fn sealed(&self, run: RunId) -> Result<Option<Sealed>, StoreError> {
+        Ok(self.read(|tenant| tenant.sealed.get(&run).copied()))
     }
 }

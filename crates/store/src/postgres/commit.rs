@@ -9,48 +9,115 @@
 //!
 //! To write to one more table: an [`Ask`], and its place in [`write`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use deadpool_postgres::Object;
 use ledger::{Chain, ChainError, Leaf, sha256};
-use schema::{Digest, RunId, Seq, TenantId};
+use schema::{Digest, RunId, Seq, SubjectId, TenantId};
 use tokio_postgres::error::SqlState;
 
 use super::error::FromDriver as _;
 use super::pipeline::{Ask, Begun, Parameter, send};
 use super::row::{bigint, column, json};
-use super::{Tenant, give_back, job, log};
-use crate::commit::{Append, Commit, CommitError, Settle};
+use super::{Tenant, give_back, job, log, subject};
+use crate::commit::{Append, Commit, CommitError, Seal, Settle};
 use crate::error::StoreError;
 use crate::run::RunRow;
+use crate::sealing::{Kept, SubjectKey, keep_segment};
 
 /// How often a commit that gave way to another is tried again.
 const RETRIES: u32 = 6;
 
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
-const LOCK_RUNS: &str = "SELECT body FROM runs WHERE tenant = $1 AND run = ANY($2) ORDER BY run FOR UPDATE";
-const NEW_RUNS: &str = "INSERT INTO runs (tenant, run, seq, head, body)
-    SELECT $1::bytea, n.run, n.seq, n.head, n.body
-    FROM unnest($2::bytea[], $3::bigint[], $4::bytea[], $5::bytea[]) AS n(run, seq, head, body)";
+/// Nobody erases a subject whose key something is being sealed with.
+const HOLD_SUBJECTS: &str =
+    "SELECT id FROM subjects WHERE tenant = $1 AND id = ANY($2) ORDER BY id FOR SHARE";
+const LOCK_SUBJECTS: &str =
+    "SELECT id FROM subjects WHERE tenant = $1 AND id = ANY($2) ORDER BY id FOR UPDATE";
+const LOCK_RUNS: &str =
+    "SELECT body, subject FROM runs WHERE tenant = $1 AND run = ANY($2) ORDER BY run FOR UPDATE";
+const SEALED_RUNS: &str = "SELECT run, seq FROM sealed WHERE tenant = $1 AND run = ANY($2)";
+const BOUND_RUNS: &str = "SELECT run, seq FROM leaves WHERE tenant = $1 AND run = ANY($2)";
+const NEW_RUNS: &str = "INSERT INTO runs (tenant, run, seq, head, body, subject)
+    SELECT $1::bytea, n.run, n.seq, n.head, n.body, n.subject
+    FROM unnest($2::bytea[], $3::bigint[], $4::bytea[], $5::bytea[], $6::bytea[])
+        AS n(run, seq, head, body, subject)";
 const MADE_RUNS: &str = "SELECT run, seq FROM runs WHERE tenant = $1 AND run = ANY($2) ORDER BY run LIMIT 1";
-const MOVE_RUNS: &str = "UPDATE runs SET seq = n.seq, head = n.head, body = n.body
-    FROM unnest($2::bytea[], $3::bigint[], $4::bytea[], $5::bytea[]) AS n(run, seq, head, body)
+const MOVE_RUNS: &str = "UPDATE runs SET seq = n.seq, head = n.head, body = n.body, subject = n.subject
+    FROM unnest($2::bytea[], $3::bigint[], $4::bytea[], $5::bytea[], $6::bytea[])
+        AS n(run, seq, head, body, subject)
     WHERE runs.tenant = $1 AND runs.run = n.run";
-const SEGMENTS: &str = "INSERT INTO segments (tenant, run, first_seq, last_seq, body)
-    SELECT $1::bytea, n.run, n.first_seq, n.last_seq, n.body
-    FROM unnest($2::bytea[], $3::bigint[], $4::bigint[], $5::bytea[]) AS n(run, first_seq, last_seq, body)";
+const SEGMENTS: &str = "INSERT INTO segments (tenant, run, first_seq, last_seq, body, subject, sealed)
+    SELECT $1::bytea, n.run, n.first_seq, n.last_seq, n.body, n.subject, n.sealed
+    FROM unnest($2::bytea[], $3::bigint[], $4::bigint[], $5::bytea[], $6::bytea[], $7::bytea[])
+        AS n(run, first_seq, last_seq, body, subject, sealed)";
+const ERASE: &str = "DELETE FROM subjects WHERE tenant = $1 AND id = ANY($2)";
+const SEAL: &str = "INSERT INTO sealed (tenant, run, seq, head, leaf)
+    SELECT leaves.tenant, leaves.run, leaves.seq, leaves.head, leaves.idx
+    FROM leaves JOIN unnest($2::bytea[], $3::bigint[]) AS n(run, seq)
+        ON leaves.run = n.run AND leaves.seq = n.seq
+    WHERE leaves.tenant = $1";
+const GIVE_UP_SEGMENTS: &str = "DELETE FROM segments WHERE tenant = $1 AND run = ANY($2)";
+const GIVE_UP_RUNS: &str = "DELETE FROM runs WHERE tenant = $1 AND run = ANY($2)";
 const POLICIES: &str = "INSERT INTO policies (tenant, digest, body)
     SELECT $1::bytea, n.digest, n.body FROM unnest($2::bytea[], $3::bytea[]) AS n(digest, body)
     ON CONFLICT (tenant, digest) DO NOTHING";
 
 /// Writes all of `commit`, or none of it.
 pub(super) async fn commit(tenant: &Tenant, commit: &Commit) -> Result<(), CommitError> {
+    loop {
+        let keys = tenant.keys_for(commit).await?;
+        let appends = commit.appends.iter().zip(&keys);
+        let appends: Vec<Sealing<'_>> = appends
+            .map(|(append, key)| Sealing::new(tenant, append, key.as_deref()))
+            .collect::<Result<_, _>>()?;
+        match commit_sealed(tenant, commit, &appends).await? {
+            Outcome::Written => break,
+            // Erased since it was last looked up: what comes after that is sealed anew.
+            Outcome::KeyGone(subject) => tenant.store.inner.keys.forget(subject),
+        }
+    }
+    if !commit.jobs.is_empty() {
+        tenant.store.wake_own_workers();
+    }
+    if !commit.erase.is_empty() {
+        tenant.shred(&commit.erase).await;
+    }
+    Ok(())
+}
+
+/// What came of an attempt that did not fail.
+enum Outcome {
+    Written,
+    /// The key that an append was sealed with is no longer there.
+    KeyGone(SubjectId),
+}
+
+/// An append, and its events as they are kept.
+struct Sealing<'a> {
+    append: &'a Append,
+    kept: Kept,
+    subject: Option<SubjectId>,
+}
+
+impl<'a> Sealing<'a> {
+    fn new(tenant: &Tenant, append: &'a Append, key: Option<&SubjectKey>) -> Result<Self, StoreError> {
+        let kept = keep_segment(tenant.tenant, append.run, &append.events, key)?;
+        Ok(Self { append, kept, subject: key.map(|key| key.id) })
+    }
+}
+
+async fn commit_sealed(
+    tenant: &Tenant,
+    commit: &Commit,
+    appends: &[Sealing<'_>],
+) -> Result<Outcome, CommitError> {
     let connection = tenant.store.connection().await?;
     let mut tried = 0;
     let written = loop {
-        match attempt(&connection, tenant, commit).await {
+        match attempt(&connection, tenant, commit, appends).await {
             Err(error) if tried < RETRIES && error.gave_way() => {
                 tokio::time::sleep(Duration::from_millis(5 << tried)).await;
                 tried += 1;
@@ -58,34 +125,61 @@ pub(super) async fn commit(tenant: &Tenant, commit: &Commit) -> Result<(), Commi
             written => break written,
         }
     };
-    if written.is_ok() && !commit.jobs.is_empty() {
-        tenant.store.wake_own_workers();
-    }
     give_back(connection, written)
 }
 
-async fn attempt(connection: &Object, tenant: &Tenant, commit: &Commit) -> Result<(), CommitError> {
-    let mut sorted: Vec<&Append> = commit.appends.iter().collect();
-    sorted.sort_by_key(|append| append.run);
+async fn attempt(
+    connection: &Object,
+    tenant: &Tenant,
+    commit: &Commit,
+    appends: &[Sealing<'_>],
+) -> Result<Outcome, CommitError> {
+    let mut sorted: Vec<&Sealing<'_>> = appends.iter().collect();
+    sorted.sort_by_key(|sealing| sealing.append.run);
     // A run that begins here needs no look at the table: if somebody else began it, the insert says so.
-    let (new, other): (Vec<&Append>, Vec<&Append>) = sorted
-        .iter()
-        .partition(|append| append.expected == Seq::START && check(tenant.tenant, append, None).is_ok());
+    let (new, other): (Vec<&Sealing<'_>>, Vec<&Sealing<'_>>) = sorted.iter().partition(|sealing| {
+        sealing.append.expected == Seq::START && check(tenant.tenant, sealing.append, None).is_ok()
+    });
 
-    let (begun, existing) = begin(connection, tenant, &other).await?;
-    for append in &other {
-        let row = existing.get(&append.run);
+    let (begun, found) = begin(connection, tenant, commit, appends, &other).await?;
+    if let Some(subject) = appends.iter().filter_map(|it| it.subject).find(|id| !found.held.contains(id)) {
+        return Ok(Outcome::KeyGone(subject));
+    }
+    if let Some(subject) = commit.erase.iter().find(|id| !found.locked.contains(id)) {
+        return Err(CommitError::NoSubject(*subject));
+    }
+    let existing = &found.runs;
+    for Append { run, expected, .. } in sorted.iter().map(|sealing| sealing.append) {
+        if let Some(actual) = found.sealed.get(run) {
+            return Err(CommitError::Moved { run: *run, expected: *expected, actual: *actual });
+        }
+    }
+    for append in other.iter().map(|sealing| sealing.append) {
+        let row = existing.get(&append.run).map(|(row, _)| row);
         let (run, expected, actual) = (append.run, append.expected, row.map_or(Seq::START, |row| row.seq));
         if actual != expected {
             return Err(CommitError::Moved { run, expected, actual });
         }
         check(tenant.tenant, append, row).map_err(|cause| CommitError::Refused { run, cause })?;
     }
-    let after =
-        |append: &&Append| RunRow::fold_all(existing.get(&append.run).cloned(), append.run, &append.events);
-    let made: Vec<RunRow> = new.iter().filter_map(after).collect();
-    let moved: Vec<RunRow> = other.iter().filter_map(after).collect();
-    let leaves = leaves(&commit.appends);
+    for Seal { run, expected } in &commit.seal {
+        let actual = existing.get(run).map_or(Seq::START, |(row, _)| row.seq);
+        if actual != *expected || actual == Seq::START {
+            return Err(CommitError::Moved { run: *run, expected: *expected, actual });
+        }
+    }
+    let after = |sealing: &&Sealing<'_>| {
+        let Sealing { append, subject, .. } = sealing;
+        let (row, subject) = match existing.get(&append.run).cloned() {
+            Some((row, subject)) => (Some(row), subject),
+            None => (None, *subject),
+        };
+        RunRow::fold_all(row, append.run, &append.events).map(|row| (row.at_rest(subject), subject))
+    };
+    let made: Vec<Row> = new.iter().filter_map(after).collect();
+    let moved: Vec<Row> = other.iter().filter_map(after).collect();
+    let mut leaves = leaves(&commit.appends);
+    leaves.extend(commit.seal.iter().filter_map(|seal| found.unbound_leaf(seal.run)));
     let asks = [
         put(connection, tenant, NEW_RUNS, &made).await?,
         put(connection, tenant, MOVE_RUNS, &moved).await?,
@@ -93,14 +187,48 @@ async fn attempt(connection: &Object, tenant: &Tenant, commit: &Commit) -> Resul
         policies(connection, tenant, &commit.policies).await?,
         job::add(connection, tenant, &commit.jobs).await?,
         log::add(connection, tenant, &leaves).await?,
+        ids(connection, tenant, ERASE, commit.erase.iter().map(|id| id.as_bytes().to_vec())).await?,
+        seal(connection, tenant, &commit.seal).await?,
+        ids(connection, tenant, GIVE_UP_SEGMENTS, runs_of(&commit.seal)).await?,
+        ids(connection, tenant, GIVE_UP_RUNS, runs_of(&commit.seal)).await?,
     ];
     begun.ends();
     match write(connection, tenant, &asks, !commit.jobs.is_empty()).await {
         Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => {
             Err(somebody_was_faster(connection, tenant, &made, error).await?)
         }
-        written => Ok(written?),
+        written => Ok(written.map(|()| Outcome::Written)?),
     }
+}
+
+/// A run's row as it is kept, and whom it is about.
+type Row = (RunRow, Option<SubjectId>);
+
+/// What the first trip found.
+struct Found {
+    /// The subjects whose keys stay while this goes on.
+    held: BTreeSet<SubjectId>,
+    /// The subjects that are to be erased.
+    locked: BTreeSet<SubjectId>,
+    /// Those of the runs that exist, which stay as they are until the transaction ends.
+    runs: BTreeMap<RunId, Row>,
+    /// Those that were given up.
+    sealed: BTreeMap<RunId, Seq>,
+    /// The places of runs to be given up that are bound by leaves.
+    bound: BTreeSet<(RunId, Seq)>,
+}
+
+impl Found {
+    /// The leaf that a run to be given up still needs.
+    fn unbound_leaf(&self, run: RunId) -> Option<Leaf> {
+        let (row, _) = self.runs.get(&run)?;
+        let leaf = Leaf { run, seq: row.seq, head: row.head };
+        (!self.bound.contains(&(run, row.seq))).then_some(leaf)
+    }
+}
+
+fn runs_of(seals: &[Seal]) -> impl Iterator<Item = Vec<u8>> {
+    seals.iter().map(|seal| seal.run.as_bytes().to_vec())
 }
 
 /// Sends the statements of a transaction, in the order of their locks, and its end. The first error is why nothing was
@@ -108,7 +236,7 @@ async fn attempt(connection: &Object, tenant: &Tenant, commit: &Commit) -> Resul
 async fn write(
     connection: &Object,
     tenant: &Tenant,
-    [made, moved, segments, policies, jobs, leaves]: &[Option<Ask<'_>>; 6],
+    [made, moved, segments, policies, jobs, leaves, erased, sealed, events, rows]: &[Option<Ask<'_>>; 10],
     tell: bool,
 ) -> Result<(), tokio_postgres::Error> {
     // What the driver itself refuses never reaches the server, and spoils nothing there.
@@ -127,7 +255,7 @@ async fn write(
             tenant.store.tell_other_workers(connection).await;
         }
     };
-    let (made, moved, segments, policies, jobs, leaves, ended, ()) = tokio::join!(
+    let (made, moved, segments, policies, jobs, leaves, erased, sealed, events, rows, ended, ()) = tokio::join!(
         biased;
         send(made),
         send(moved),
@@ -135,10 +263,15 @@ async fn write(
         send(policies),
         send(jobs),
         send(leaves),
+        send(erased),
+        send(sealed),
+        send(events),
+        send(rows),
         end,
         telling,
     );
     made.and(moved).and(segments).and(policies).and(jobs).and(leaves)?;
+    erased.and(sealed).and(events).and(rows)?;
     ended
 }
 
@@ -158,25 +291,81 @@ fn check(tenant: TenantId, append: &Append, row: Option<&RunRow>) -> Result<(), 
     append.events.iter().try_for_each(|event| chain.verify_next(event))
 }
 
-/// Begins, and gives the rows of those of the runs that exist, which stay as they are until the transaction ends.
+/// Begins, and finds what the commit is about.
 async fn begin<'a>(
     connection: &'a Object,
     tenant: &Tenant,
-    appends: &[&Append],
-) -> Result<(Begun<'a>, BTreeMap<RunId, RunRow>), StoreError> {
-    let runs: Vec<&[u8]> = appends.iter().map(|append| &append.run.as_bytes()[..]).collect();
-    let lock = match runs.is_empty() {
-        true => None,
-        false => Some(Ask::new(connection, LOCK_RUNS, vec![Box::new(tenant.key()), Box::new(runs)]).await?),
-    };
+    commit: &Commit,
+    appends: &[Sealing<'_>],
+    other: &[&Sealing<'_>],
+) -> Result<(Begun<'a>, Found), StoreError> {
+    let held = appends.iter().filter_map(|sealing| sealing.subject).map(|id| id.as_bytes().to_vec());
+    let erase = commit.erase.iter().map(|id| id.as_bytes().to_vec());
+    let moving = other.iter().map(|sealing| sealing.append.run.as_bytes().to_vec());
+    let all = appends.iter().map(|sealing| sealing.append.run.as_bytes().to_vec());
+    let hold = ids(connection, tenant, HOLD_SUBJECTS, held).await?;
+    let lock = ids(connection, tenant, LOCK_SUBJECTS, erase).await?;
+    let runs = ids(connection, tenant, LOCK_RUNS, moving.chain(runs_of(&commit.seal))).await?;
+    let sealed = ids(connection, tenant, SEALED_RUNS, all).await?;
+    let bound = ids(connection, tenant, BOUND_RUNS, runs_of(&commit.seal)).await?;
     let transaction = Begun::new(connection);
-    let (begun, rows) =
-        tokio::join!(biased; connection.batch_execute(BEGIN), send(connection, lock.as_ref()));
+    let (begun, held, locked, runs, sealed, bound) = tokio::join!(
+        biased;
+        connection.batch_execute(BEGIN),
+        send(connection, hold.as_ref()),
+        send(connection, lock.as_ref()),
+        send(connection, runs.as_ref()),
+        send(connection, sealed.as_ref()),
+        send(connection, bound.as_ref()),
+    );
     begun?;
-    let rows = rows?;
-    let rows = rows.iter().map(|row| column(row, "runs", "body").json::<RunRow>());
-    let rows = rows.map(|row| row.map(|row| (row.id, row))).collect::<Result<_, _>>()?;
-    Ok((transaction, rows))
+    let place = |table: &'static str| {
+        move |row: &tokio_postgres::Row| -> Result<(RunId, Seq), StoreError> {
+            Ok((column(row, table, "run").id()?, column(row, table, "seq").seq()?))
+        }
+    };
+    let kept = |row: &tokio_postgres::Row| -> Result<(RunId, Row), StoreError> {
+        let kept: RunRow = column(row, "runs", "body").json()?;
+        Ok((kept.id, (kept, column(row, "runs", "subject").optional_id()?)))
+    };
+    let found = Found {
+        held: subject::ids(&held?)?,
+        locked: subject::ids(&locked?)?,
+        runs: runs?.iter().map(kept).collect::<Result<_, _>>()?,
+        sealed: sealed?.iter().map(place("sealed")).collect::<Result<_, _>>()?,
+        bound: bound?.iter().map(place("leaves")).collect::<Result<_, _>>()?,
+    };
+    Ok((transaction, found))
+}
+
+/// A statement about these ids, in their order; none if there are none.
+async fn ids<'a>(
+    connection: &Object,
+    tenant: &'a Tenant,
+    text: &str,
+    ids: impl Iterator<Item = Vec<u8>>,
+) -> Result<Option<Ask<'a>>, StoreError> {
+    let ids: BTreeSet<Vec<u8>> = ids.collect();
+    if ids.is_empty() {
+        return Ok(None);
+    }
+    let ids: Vec<Vec<u8>> = ids.into_iter().collect();
+    Ok(Some(Ask::new(connection, text, vec![Box::new(tenant.key()), Box::new(ids)]).await?))
+}
+
+/// What stays of runs that are given up. Their leaves are there by then.
+async fn seal<'a>(
+    connection: &Object,
+    tenant: &'a Tenant,
+    seals: &[Seal],
+) -> Result<Option<Ask<'a>>, StoreError> {
+    if seals.is_empty() {
+        return Ok(None);
+    }
+    let runs: Vec<Vec<u8>> = runs_of(seals).collect();
+    let seqs: Vec<i64> = seals.iter().map(|seal| bigint(seal.expected.0)).collect();
+    let parameters: Vec<Parameter<'_>> = vec![Box::new(tenant.key()), Box::new(runs), Box::new(seqs)];
+    Ok(Some(Ask::new(connection, SEAL, parameters).await?))
 }
 
 /// Rows that are new or that take the place of others.
@@ -184,17 +373,25 @@ async fn put<'a>(
     connection: &Object,
     tenant: &'a Tenant,
     text: &str,
-    rows: &'a [RunRow],
+    rows: &'a [Row],
 ) -> Result<Option<Ask<'a>>, StoreError> {
     if rows.is_empty() {
         return Ok(None);
     }
-    let runs: Vec<&[u8]> = rows.iter().map(|row| &row.id.as_bytes()[..]).collect();
-    let seqs: Vec<i64> = rows.iter().map(|row| bigint(row.seq.0)).collect();
-    let heads: Vec<&[u8]> = rows.iter().map(|row| &row.head.as_bytes()[..]).collect();
-    let bodies = rows.iter().map(json).collect::<Result<Vec<_>, _>>()?;
-    let parameters: Vec<Parameter<'_>> =
-        vec![Box::new(tenant.key()), Box::new(runs), Box::new(seqs), Box::new(heads), Box::new(bodies)];
+    let runs: Vec<&[u8]> = rows.iter().map(|(row, _)| &row.id.as_bytes()[..]).collect();
+    let seqs: Vec<i64> = rows.iter().map(|(row, _)| bigint(row.seq.0)).collect();
+    let heads: Vec<&[u8]> = rows.iter().map(|(row, _)| &row.head.as_bytes()[..]).collect();
+    let bodies = rows.iter().map(|(row, _)| json(row)).collect::<Result<Vec<_>, _>>()?;
+    let subjects: Vec<Option<&[u8]>> =
+        rows.iter().map(|(_, subject)| subject.as_ref().map(|id| &id.as_bytes()[..])).collect();
+    let parameters: Vec<Parameter<'_>> = vec![
+        Box::new(tenant.key()),
+        Box::new(runs),
+        Box::new(seqs),
+        Box::new(heads),
+        Box::new(bodies),
+        Box::new(subjects),
+    ];
     Ok(Some(Ask::new(connection, text, parameters).await?))
 }
 
@@ -202,10 +399,10 @@ async fn put<'a>(
 async fn somebody_was_faster(
     connection: &Object,
     tenant: &Tenant,
-    made: &[RunRow],
+    made: &[Row],
     error: tokio_postgres::Error,
 ) -> Result<CommitError, StoreError> {
-    let runs: Vec<&[u8]> = made.iter().map(|row| &row.id.as_bytes()[..]).collect();
+    let runs: Vec<&[u8]> = made.iter().map(|(row, _)| &row.id.as_bytes()[..]).collect();
     let ask = Ask::new(connection, MADE_RUNS, vec![Box::new(tenant.key()), Box::new(runs)]).await?;
     let Some(row) = send(connection, Some(&ask)).await?.pop() else { return Ok(error.into()) };
     let (run, actual) = (column(&row, "runs", "run").id()?, column(&row, "runs", "seq").seq()?);
@@ -215,22 +412,32 @@ async fn somebody_was_faster(
 async fn segments<'a>(
     connection: &Object,
     tenant: &'a Tenant,
-    appends: &[&'a Append],
+    appends: &[&'a Sealing<'a>],
 ) -> Result<Option<Ask<'a>>, StoreError> {
     let (mut runs, mut firsts, mut lasts, mut bodies) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for append in appends {
+    let (mut subjects, mut sealed) = (Vec::new(), Vec::new());
+    for Sealing { append, kept, subject } in appends {
         if let [first, ..] = append.events.as_slice() {
             runs.push(&append.run.as_bytes()[..]);
             firsts.push(bigint(first.seq.0));
             lasts.push(bigint(append.events.last().map_or(first.seq, |last| last.seq).0));
-            bodies.push(json(&append.events)?);
+            bodies.push(kept.body.as_slice());
+            subjects.push(subject.as_ref().map(|id| &id.as_bytes()[..]));
+            sealed.push(kept.sealed.as_deref());
         }
     }
     if runs.is_empty() {
         return Ok(None);
     }
-    let parameters: Vec<Parameter<'_>> =
-        vec![Box::new(tenant.key()), Box::new(runs), Box::new(firsts), Box::new(lasts), Box::new(bodies)];
+    let parameters: Vec<Parameter<'_>> = vec![
+        Box::new(tenant.key()),
+        Box::new(runs),
+        Box::new(firsts),
+        Box::new(lasts),
+        Box::new(bodies),
+        Box::new(subjects),
+        Box::new(sealed),
+    ];
     Ok(Some(Ask::new(connection, SEGMENTS, parameters).await?))
 }
 

@@ -35,7 +35,9 @@ const SIZE: &str = "SELECT size FROM logs WHERE tenant = $1";
 const LEAVES: &str =
     "SELECT idx, run, seq, head FROM leaves WHERE tenant = $1 AND idx >= $2 ORDER BY idx LIMIT $3";
 const PLACES: &str = "SELECT idx FROM leaves WHERE tenant = $1 AND run = $2 ORDER BY idx";
-const SEGMENTS: &str = "SELECT body FROM segments WHERE tenant = $1 AND run = $2 ORDER BY first_seq";
+const SEGMENTS: &str = "SELECT body, sealed, subjects.id, wrapped
+    FROM segments LEFT JOIN subjects ON subjects.tenant = segments.tenant AND subjects.id = segments.subject
+    WHERE segments.tenant = $1 AND run = $2 ORDER BY first_seq";
 const ALL_POLICIES: &str =
     "SELECT body FROM policies WHERE tenant = $1 AND digest > $2 ORDER BY digest LIMIT $3";
 const POLICIES: &str = "SELECT body FROM policies WHERE tenant = $1 AND digest = ANY($2) ORDER BY digest";
@@ -191,11 +193,11 @@ fn missing(place: u64) -> StoreError {
 impl Tenant {
     async fn all_events(&self, snapshot: &Transaction<'_>, run: RunId) -> Result<Vec<Event>, StoreError> {
         let statement = snapshot.prepare_cached(SEGMENTS).await?;
-        let run: &[u8] = run.as_bytes();
+        let (id, run): (RunId, &[u8]) = (run, run.as_bytes());
         let rows = snapshot.query(&statement, &[&self.key(), &run]).await?;
         let mut events = Vec::new();
         for row in &rows {
-            events.extend(column(row, "segments", "body").json::<Vec<Event>>()?);
+            events.extend(self.open(id, row)?);
         }
         Ok(events)
     }

@@ -19,8 +19,14 @@ struct Migration {
     text: &'static str,
 }
 
-const MIGRATIONS: &[Migration] =
-    &[Migration { version: 1, name: "first", text: include_str!("migrations/0001_first.sql") }];
+const MIGRATIONS: &[Migration] = &[
+    Migration { version: 1, name: "first", text: include_str!("migrations/0001_first.sql") },
+    Migration {
+        version: 2,
+        name: "seal_and_retain",
+        text: include_str!("migrations/0002_seal_and_retain.sql"),
+    },
+];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (
     version bigint NOT NULL, name text NOT NULL, sha256 text NOT NULL, applied_at text NOT NULL, PRIMARY KEY (version))";

@@ -3,8 +3,8 @@
 //! [`PostgresStore::connect`] brings the schema up to date (`migrate.rs`) and opens a pool. The other files are by noun,
 //! as the traits are; `commit.rs` is the one transaction that writes events.
 //!
-//! - One transaction is one commit. It locks in one order: existing runs, new runs, policies, live jobs, each sorted, and
-//!   the tenant's log last, so that two commits never wait for each other in a circle.
+//! - One transaction is one commit. It locks in one order: subjects, existing runs, new runs, policies, live jobs, each
+//!   sorted, and the tenant's log last, so that two commits never wait for each other in a circle.
 //! - A leaf's index is given out under the lock of the tenant's row in `logs`: indexes have no gaps, whoever writes.
 //! - Nothing is needed that a Postgres-compatible distributed engine lacks: no triggers, extensions, sequences or advisory
 //!   locks, and `wake.rs` does without notifications. Everything works at `READ COMMITTED`, and a transaction that gave way
@@ -25,10 +25,13 @@ mod migrate;
 mod pipeline;
 mod row;
 mod run;
+mod subject;
 mod tls;
+mod view;
 mod wake;
 
 use std::fmt;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,7 +45,8 @@ pub use error::OpenError;
 
 use crate::error::StoreError;
 use crate::job::JobQueue;
-use crate::{Store, TenantStore};
+use crate::sealing::{Keys, Masters};
+use crate::{Store, TenantStore, View};
 use connect::Target;
 use error::FromDriver;
 use log::Logs;
@@ -65,6 +69,7 @@ struct Inner {
     target: Target,
     pool: Pool,
     logs: Logs,
+    keys: Keys,
     wake: Wake,
 }
 
@@ -107,8 +112,8 @@ impl PostgresStore {
             .post_create(session)
             .build()
             .map_err(OpenError::Pool)?;
-        let (logs, wake) = (Logs::default(), Wake::new(poll));
-        Ok(Self { inner: Arc::new(Inner { target, pool, logs, wake }) })
+        let (logs, keys, wake) = (Logs::default(), Keys::default(), Wake::new(poll));
+        Ok(Self { inner: Arc::new(Inner { target, pool, logs, keys, wake }) })
     }
 
     async fn connection(&self) -> Result<Object, StoreError> {
@@ -164,6 +169,18 @@ impl Store for PostgresStore {
                 self.inner.target.at
             ))),
         }
+    }
+
+    fn seal_with(&self, masters: Masters) {
+        self.inner.keys.seal_with(masters);
+    }
+
+    async fn tenants(&self, after: Option<TenantId>, limit: NonZeroU32) -> Result<Vec<TenantId>, StoreError> {
+        view::tenants(self, after, limit).await
+    }
+
+    fn views(&self) -> Vec<Box<dyn View>> {
+        vec![Box::new(view::RunRows(self.clone()))]
     }
 }
 

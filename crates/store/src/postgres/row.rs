@@ -33,9 +33,14 @@ pub(super) fn column<'a>(row: &'a Row, table: &'static str, name: &'static str) 
     Column { row, table, name }
 }
 
-impl Column<'_> {
+impl<'a> Column<'a> {
     pub(super) fn id<K: Prefix>(&self) -> Result<Id<K>, StoreError> {
         self.bytes()?.try_into().map(Id::from_bytes).map_err(|_| self.damaged("is no id"))
+    }
+
+    pub(super) fn optional_id<K: Prefix>(&self) -> Result<Option<Id<K>>, StoreError> {
+        let bytes: Option<&[u8]> = self.row.try_get(self.name)?;
+        bytes.map(|_| self.id()).transpose()
     }
 
     pub(super) fn digest(&self) -> Result<Digest, StoreError> {
@@ -78,7 +83,15 @@ impl Column<'_> {
         StoreError::Damaged(format!("column {}.{} {how}", self.table, self.name))
     }
 
-    fn bytes(&self) -> Result<&[u8], StoreError> {
+    pub(super) fn blob(&self) -> Result<&'a [u8], StoreError> {
+        self.bytes()
+    }
+
+    pub(super) fn optional_blob(&self) -> Result<Option<&'a [u8]>, StoreError> {
+        Ok(self.row.try_get(self.name)?)
+    }
+
+    fn bytes(&self) -> Result<&'a [u8], StoreError> {
         Ok(self.row.try_get(self.name)?)
     }
 }

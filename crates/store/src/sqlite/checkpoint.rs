@@ -77,6 +77,14 @@ impl Checkpointer {
     }
 }
 
+/// Copies everything and empties the log's file, so that nothing that was deleted is left in it. Waits for readers that
+/// still need it; should one stay too long, the log is written over in time instead.
+pub(super) fn empty(path: &Path) -> rusqlite::Result<()> {
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+}
+
 fn run(connection: &Connection) -> rusqlite::Result<()> {
     connection.query_row(COPY, [], |_| Ok(()))
 }

@@ -1,42 +1,64 @@
 //! Events in SQLite: segments, and what is derived from them in the same transaction.
 
 use std::num::NonZeroU32;
+use std::path::Path;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use ledger::{Chain, ChainError, Event, Leaf, sha256};
 use rusqlite::{Connection, OptionalExtension as _, params};
-use schema::{Digest, RunId, Seq, TenantId};
+use schema::{Digest, RunId, Seq, SubjectId, TenantId};
 
 use super::log::NextLeaf;
 use super::row::{Sql, unavailable};
 use super::run::Written;
 use super::writer::{Request, WriteError};
-use super::{SqliteTenant, job, log, run};
-use crate::commit::{Append, Commit, CommitError, Settle};
+use super::{SqliteTenant, checkpoint, job, log, retention, run, subject};
+use crate::commit::{Append, Commit, CommitError, Seal, Settle};
 use crate::error::StoreError;
 use crate::event::EventStore;
 use crate::job::NewJob;
 use crate::run::RunRow;
+use crate::sealing::{Kept, Keys, SubjectKey, SubjectRow, keep_segment};
 
 #[async_trait]
 impl EventStore for SqliteTenant {
     async fn commit(&self, commit: Commit) -> Result<(), CommitError> {
-        let brings_work = !commit.jobs.is_empty();
-        let prepared = Prepared::new(self.tenant, commit)?;
-        self.store.inner.write(Request::Commit(prepared)).await?;
-        if brings_work {
-            self.store.inner.new_work.notify_waiters();
+        let inner = &self.store.inner;
+        loop {
+            let keys = self.keys_for(&commit).await?;
+            let prepared = Prepared::new(self.tenant, &commit, &keys)?;
+            match inner.write(Request::Commit(prepared)).await {
+                Ok(_) => break,
+                // Erased since it was last looked up: what comes after that is sealed anew.
+                Err(WriteError::KeyGone(subject)) => inner.keys.forget(subject),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        for subject in &commit.erase {
+            inner.keys.forget(*subject);
+        }
+        if !commit.erase.is_empty() {
+            inner.read(|connection| shred(connection).map_err(unavailable)).await?;
+        }
+        if !commit.jobs.is_empty() {
+            inner.new_work.notify_waiters();
         }
         Ok(())
     }
 
     async fn events(&self, run: RunId, after: Seq, limit: NonZeroU32) -> Result<Vec<Event>, StoreError> {
-        let tenant = self.tenant;
-        self.store
-            .inner
-            .read(move |connection| read(connection, tenant, run, after, limit.get() as usize))
-            .await
+        let (tenant, inner) = (self.tenant, self.store.inner.clone());
+        let read = move |connection: &Connection| {
+            read(connection, &inner.keys, tenant, run, after, limit.get() as usize)
+        };
+        self.store.inner.read(read).await
     }
+}
+
+/// After an erasure: the key must not linger in the log.
+fn shred(connection: &Connection) -> rusqlite::Result<()> {
+    connection.path().map_or(Ok(()), |path| checkpoint::empty(Path::new(path)))
 }
 
 /// A commit with everything done to it that can be done before the one writer is asked.
@@ -45,6 +67,8 @@ pub(super) struct Prepared {
     appends: Vec<PreparedAppend>,
     policies: Vec<(Digest, String)>,
     jobs: Vec<NewJob>,
+    erase: Vec<SubjectId>,
+    seal: Vec<Seal>,
 }
 
 struct PreparedAppend {
@@ -53,7 +77,9 @@ struct PreparedAppend {
     last: Seq,
     settle: Settle,
     /// The events as they are kept.
-    body: Vec<u8>,
+    kept: Kept,
+    /// Whose key seals them.
+    subject: Option<SubjectId>,
     place: Place,
 }
 
@@ -66,25 +92,27 @@ enum Place {
 }
 
 impl Prepared {
-    /// Hashes and writes out in the caller's time. That the events follow each other is checked here; that the first
-    /// follows what is in the run is checked by the writer, who knows.
-    fn new(tenant: TenantId, commit: Commit) -> Result<Self, CommitError> {
-        let appends = commit.appends.into_iter().filter(|append| !append.events.is_empty());
+    /// Hashes, seals and writes out in the caller's time. That the events follow each other is checked here; that the
+    /// first follows what is in the run is checked by the writer, who knows. There is a key for each append, or none.
+    fn new(tenant: TenantId, commit: &Commit, keys: &[Option<Arc<SubjectKey>>]) -> Result<Self, CommitError> {
+        let appends = commit.appends.iter().zip(keys).filter(|(append, _)| !append.events.is_empty());
         Ok(Self {
             tenant,
             appends: appends
-                .map(|append| PreparedAppend::new(tenant, append))
+                .map(|(append, key)| PreparedAppend::new(tenant, append, key.as_deref()))
                 .collect::<Result<_, CommitError>>()?,
-            policies: commit.policies.into_iter().map(|text| (sha256(text.as_bytes()), text)).collect(),
-            jobs: commit.jobs,
+            policies: commit.policies.iter().map(|text| (sha256(text.as_bytes()), text.clone())).collect(),
+            jobs: commit.jobs.clone(),
+            erase: commit.erase.clone(),
+            seal: commit.seal.clone(),
         })
     }
 }
 
 impl PreparedAppend {
-    fn new(tenant: TenantId, append: Append) -> Result<Self, CommitError> {
-        let Append { run, expected, events, settle } = append;
-        let begins = expected == Seq::START;
+    fn new(tenant: TenantId, append: &Append, key: Option<&SubjectKey>) -> Result<Self, CommitError> {
+        let Append { run, expected, events, settle, .. } = append;
+        let (run, begins) = (*run, *expected == Seq::START);
         let mut unchecked = events.as_slice();
         let mut chain = Chain::new(tenant, run);
         if let ([first, rest @ ..], false) = (unchecked, begins) {
@@ -93,13 +121,13 @@ impl PreparedAppend {
         }
         let follow = unchecked.iter().try_for_each(|event| chain.verify_next(event));
         follow.map_err(|cause| CommitError::Refused { run, cause })?;
-        // Events are JSON already; writing them out cannot fail.
-        let body = serde_json::to_vec(&events).unwrap_or_default();
-        let place = match RunRow::fold_all(None, run, &events) {
-            Some(row) if begins => Place::Begins(row.into()),
-            _ => Place::Continues(events),
+        let kept = keep_segment(tenant, run, events, key)?;
+        let subject = key.map(|key| key.id);
+        let place = match RunRow::fold_all(None, run, events) {
+            Some(row) if begins => Place::Begins(Written::new(row, subject)),
+            _ => Place::Continues(events.clone()),
         };
-        Ok(Self { run, expected, last: chain.seq(), settle, body, place })
+        Ok(Self { run, expected: *expected, last: chain.seq(), settle: *settle, kept, subject, place })
     }
 }
 
@@ -109,7 +137,20 @@ pub(super) fn write(
     next_leaf: &mut NextLeaf,
     prepared: &Prepared,
 ) -> Result<(), WriteError> {
-    let Prepared { tenant, appends, policies, jobs } = prepared;
+    let Prepared { tenant, appends, policies, jobs, erase, seal } = prepared;
+    for subject in appends.iter().filter_map(|append| append.subject) {
+        if !subject::is_known(connection, *tenant, subject)? {
+            return Err(WriteError::KeyGone(subject));
+        }
+    }
+    for subject in erase {
+        if !subject::is_known(connection, *tenant, *subject)? {
+            return Err(WriteError::NoSubject(*subject));
+        }
+    }
+    for run in seal {
+        retention::check(connection, *tenant, *run)?;
+    }
     let heads = place_all(connection, *tenant, appends)?;
     for (digest, text) in policies {
         let mut insert = connection
@@ -117,7 +158,7 @@ pub(super) fn write(
         insert.execute(params![Sql(*tenant), Sql(*digest), text])?;
     }
     for (append, head) in appends.iter().zip(heads) {
-        let PreparedAppend { run, expected, last, settle, body, .. } = append;
+        let PreparedAppend { run, expected, last, settle, kept, subject, .. } = append;
         let leaf = match settle {
             Settle::Open => None,
             Settle::Leaf => {
@@ -127,9 +168,25 @@ pub(super) fn write(
         };
         connection
             .prepare_cached(
-                "INSERT INTO segments (tenant, run, first_seq, last_seq, body, leaf) VALUES (?, ?, ?, ?, ?, ?)",
+                "INSERT INTO segments (tenant, run, first_seq, last_seq, body, leaf, subject, sealed)
+                 VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             )?
-            .execute(params![Sql(*tenant), Sql(*run), Sql(expected.next()), Sql(*last), body, leaf])?;
+            .execute(params![
+                Sql(*tenant),
+                Sql(*run),
+                Sql(expected.next()),
+                Sql(*last),
+                kept.body,
+                leaf,
+                subject.map(Sql),
+                kept.sealed
+            ])?;
+    }
+    for subject in erase {
+        subject::erase(connection, *tenant, *subject)?;
+    }
+    for run in seal {
+        retention::seal(connection, next_leaf, *tenant, *run)?;
     }
     for new in jobs {
         job::insert(connection, *tenant, new)?;
@@ -148,7 +205,7 @@ fn place_all(
         if run::insert(connection, tenant, new)? {
             return Ok(vec![new.row.head]);
         }
-        let actual = run::read(connection, tenant, *run)?.map_or(Seq::START, |row| row.seq);
+        let (actual, _, _) = stands(connection, tenant, *run)?;
         return Err(WriteError::Moved { run: *run, expected: *expected, actual });
     }
     let look = |append| next_row(connection, tenant, append);
@@ -156,10 +213,23 @@ fn place_all(
     for (append, new) in appends.iter().zip(&rows) {
         match &append.place {
             Place::Begins(new) => drop(run::insert(connection, tenant, new)?),
-            Place::Continues(_) => run::update(connection, tenant, &new.clone().into())?,
+            Place::Continues(_) => run::update(connection, tenant, new.clone())?,
         }
     }
     Ok(rows.into_iter().map(|row| row.head).collect())
+}
+
+/// Where a run's chain ends, and its row; a sealed one has no row.
+fn stands(
+    connection: &Connection,
+    tenant: TenantId,
+    run: RunId,
+) -> rusqlite::Result<(Seq, Digest, Option<RunRow>)> {
+    if let Some(row) = run::read(connection, tenant, run)? {
+        return Ok((row.seq, row.head, Some(row)));
+    }
+    let left = retention::sealed(connection, tenant, run)?;
+    Ok(left.map_or((Seq::START, Digest::ZERO, None), |left| (left.seq, left.head, None)))
 }
 
 /// The run's row after the append, if the append goes where it says.
@@ -169,8 +239,7 @@ fn next_row(
     append: &PreparedAppend,
 ) -> Result<RunRow, WriteError> {
     let PreparedAppend { run, expected, place, .. } = append;
-    let row = run::read(connection, tenant, *run)?;
-    let (actual, head) = row.as_ref().map_or((Seq::START, Digest::ZERO), |row| (row.seq, row.head));
+    let (actual, head, row) = stands(connection, tenant, *run)?;
     if actual != *expected {
         return Err(WriteError::Moved { run: *run, expected: *expected, actual });
     }
@@ -178,6 +247,10 @@ fn next_row(
     let order = || refused(ChainError::Order { expected: actual.next(), found: actual });
     match place {
         Place::Begins(new) => Ok(new.row.clone()),
+        // An append that goes on with a sealed run goes on with nothing.
+        Place::Continues(_) if row.is_none() => {
+            Err(WriteError::Moved { run: *run, expected: *expected, actual: Seq::START })
+        }
         Place::Continues(events) => {
             let first = events.first().ok_or_else(order)?;
             Chain::resume(tenant, *run, actual, head).verify_next(first).map_err(refused)?;
@@ -189,6 +262,7 @@ fn next_row(
 /// The events of a run past `after`, at most `limit`.
 pub(super) fn read(
     connection: &Connection,
+    keys: &Keys,
     tenant: TenantId,
     run: RunId,
     after: Seq,
@@ -196,7 +270,9 @@ pub(super) fn read(
 ) -> Result<Vec<Event>, StoreError> {
     let mut select = connection
         .prepare_cached(
-            "SELECT body FROM segments WHERE tenant = ? AND run = ? AND last_seq > ? ORDER BY first_seq",
+            "SELECT body, sealed, subjects.id, wrapped
+             FROM segments LEFT JOIN subjects ON subjects.tenant = segments.tenant AND subjects.id = segments.subject
+             WHERE segments.tenant = ? AND run = ? AND last_seq > ? ORDER BY first_seq",
         )
         .map_err(unavailable)?;
     // No run is as long as the largest number there is.
@@ -204,12 +280,16 @@ pub(super) fn read(
     let mut rows = select.query(params![Sql(tenant), Sql(run), place]).map_err(unavailable)?;
     let mut events = Vec::new();
     while let Some(row) = rows.next().map_err(unavailable)? {
-        let body = row.get_ref(0).map_err(unavailable)?;
-        let body = body
-            .as_blob()
-            .map_err(|error| StoreError::Damaged(format!("a segment of run {run}: {error}")))?;
-        let segment: Vec<Event> = serde_json::from_slice(body)
-            .map_err(|error| StoreError::Damaged(format!("a segment of run {run}: {error}")))?;
+        let columns = || -> rusqlite::Result<_> {
+            let subject: Option<Sql<SubjectId>> = row.get(2)?;
+            let sealed = match (row.get_ref(1)?.as_blob_or_null()?, subject) {
+                (Some(sealed), Some(Sql(id))) => Some((sealed, SubjectRow { id, wrapped: row.get(3)? })),
+                _ => None,
+            };
+            Ok((row.get_ref(0)?.as_blob()?, sealed))
+        };
+        let (body, sealed) = columns().map_err(unavailable)?;
+        let segment = keys.open(tenant, run, body, sealed)?;
         events.extend(segment.into_iter().filter(|event| event.seq > after));
         if events.len() >= limit {
             events.truncate(limit);

@@ -39,7 +39,7 @@ impl JobQueue for SqliteJobs {
         let request = ClaimRequest { kinds: kinds.to_vec(), now, lease_until, limit };
         match self.store.inner.write(Request::Claim(request)).await? {
             Reply::Claimed(claimed) => Ok(claimed),
-            Reply::Done | Reply::Changed(_) => Ok(Vec::new()),
+            _ => Ok(Vec::new()),
         }
     }
 

@@ -16,6 +16,7 @@ use super::row::{Sql, unavailable};
 use super::{SqliteTenant, event, run};
 use crate::error::StoreError;
 use crate::log::{LogStore, RunProof, policies_named_by};
+use crate::sealing::Keys;
 
 /// Trees of this many tenants stay in memory.
 const TREES: usize = 64;
@@ -42,7 +43,8 @@ impl LogCache {
 impl LogStore for SqliteTenant {
     async fn prove(&self, run: RunId) -> Result<Option<RunProof>, StoreError> {
         let (tenant, tree) = (self.tenant, self.store.inner.logs.tree(self.tenant));
-        self.store.inner.read(move |connection| prove(connection, tenant, run, &tree)).await
+        let inner = self.store.inner.clone();
+        self.store.inner.read(move |connection| prove(connection, &inner.keys, tenant, run, &tree)).await
     }
 
     async fn log_head(&self) -> Result<(u64, Digest), StoreError> {
@@ -151,6 +153,7 @@ fn visit_leaves(
 
 fn prove(
     connection: &Connection,
+    keys: &Keys,
     tenant: TenantId,
     run: RunId,
     tree: &Mutex<Log>,
@@ -158,7 +161,7 @@ fn prove(
     if run::read(connection, tenant, run).map_err(unavailable)?.is_none() {
         return Ok(None);
     }
-    let events = event::read(connection, tenant, run, Seq::START, usize::MAX)?;
+    let events = event::read(connection, keys, tenant, run, Seq::START, usize::MAX)?;
     let mut policies = Vec::new();
     for digest in policies_named_by(&events) {
         policies.extend(event::policy(connection, tenant, digest)?);

@@ -12,12 +12,16 @@ mod log;
 mod migrate;
 mod pool;
 mod restore;
+mod retention;
 mod row;
 mod run;
+mod subject;
+mod view;
 mod wal;
 mod writer;
 
 use std::fs::{File, OpenOptions, TryLockError};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -28,7 +32,8 @@ use tokio::sync::Notify;
 
 use crate::error::StoreError;
 use crate::group_commit::{GroupCommit, Options};
-use crate::{JobQueue, Store, TenantStore};
+use crate::sealing::{Keys, Masters};
+use crate::{JobQueue, Store, TenantStore, View};
 pub use backup::{Backup, BackupError, Progress, backup};
 pub use check::{Checked, check};
 use checkpoint::Checkpointer;
@@ -97,6 +102,7 @@ struct Inner {
     writer: Option<GroupCommit<SqliteWriter>>,
     readers: Pool,
     logs: LogCache,
+    keys: Keys,
     new_work: Notify,
     /// Held as long as the store is: one owner per database.
     _owner: Option<File>,
@@ -146,8 +152,8 @@ impl SqliteStore {
     }
 
     fn of(writer: Option<GroupCommit<SqliteWriter>>, readers: Pool, owner: Option<File>) -> Self {
-        let (logs, new_work) = (LogCache::default(), Notify::new());
-        Self { inner: Arc::new(Inner { writer, readers, logs, new_work, _owner: owner }) }
+        let (logs, keys, new_work) = (LogCache::default(), Keys::default(), Notify::new());
+        Self { inner: Arc::new(Inner { writer, readers, logs, keys, new_work, _owner: owner }) }
     }
 }
 
@@ -190,6 +196,8 @@ fn connect(path: &Path, durability: Durability) -> rusqlite::Result<Connection> 
     connection.pragma_update(None, "synchronous", synchronous)?;
     connection.pragma_update(None, "cell_size_check", true)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
+    // What is deleted is overwritten: a key that was erased must not be found in a free page.
+    connection.pragma_update(None, "secure_delete", true)?;
     connection.pragma_update(None, "cache_size", -16_384)?; // KiB
     connection.busy_timeout(std::time::Duration::from_secs(10))?;
     connection.set_prepared_statement_cache_capacity(64);
@@ -219,6 +227,18 @@ impl Store for SqliteStore {
 
     async fn ready(&self) -> Result<(), StoreError> {
         self.inner.write(writer::Request::Nothing).await.map(drop).map_err(Into::into)
+    }
+
+    fn seal_with(&self, masters: Masters) {
+        self.inner.keys.seal_with(masters);
+    }
+
+    async fn tenants(&self, after: Option<TenantId>, limit: NonZeroU32) -> Result<Vec<TenantId>, StoreError> {
+        self.inner.read(move |connection| view::tenants(connection, after, limit.get())).await
+    }
+
+    fn views(&self) -> Vec<Box<dyn View>> {
+        vec![Box::new(view::RunRows(self.clone()))]
     }
 }
 

@@ -4,12 +4,12 @@ use std::num::NonZeroU32;
 
 use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension as _, params};
-use schema::{RunId, TenantId};
+use schema::{RunId, SubjectId, TenantId};
 
-use super::SqliteTenant;
 use super::row::{Sql, unavailable};
+use super::{SqliteTenant, retention};
 use crate::error::StoreError;
-use crate::run::{RunRow, RunStore};
+use crate::run::{RunRow, RunStore, Sealed};
 
 #[async_trait]
 impl RunStore for SqliteTenant {
@@ -25,49 +25,81 @@ impl RunStore for SqliteTenant {
             .read(move |connection| list(connection, tenant, before, limit).map_err(unavailable))
             .await
     }
+
+    async fn sealed(&self, run: RunId) -> Result<Option<Sealed>, StoreError> {
+        let tenant = self.tenant;
+        let read = move |connection: &Connection| retention::sealed(connection, tenant, run);
+        self.store.inner.read(move |connection| read(connection).map_err(unavailable)).await
+    }
 }
 
+/// The row as a reader sees it.
 pub(super) fn read(
     connection: &Connection,
     tenant: TenantId,
     run: RunId,
 ) -> rusqlite::Result<Option<RunRow>> {
     connection
-        .prepare_cached("SELECT row FROM runs WHERE tenant = ? AND run = ?")?
+        .prepare_cached(
+            "SELECT row, name
+             FROM runs LEFT JOIN subjects ON subjects.tenant = runs.tenant AND subjects.id = runs.subject
+             WHERE runs.tenant = ? AND run = ?",
+        )?
         .query_row(params![Sql(tenant), Sql(run)], parse)
         .optional()
 }
 
-/// A run's row and its text, as the table has them.
+/// A run's row and its text, as the table has them: the subject's name is not in it.
 pub(super) struct Written {
     pub(super) row: RunRow,
+    pub(super) subject: Option<SubjectId>,
     text: String,
 }
 
-impl From<RunRow> for Written {
-    fn from(row: RunRow) -> Self {
+impl Written {
+    pub(super) fn new(row: RunRow, subject: Option<SubjectId>) -> Self {
+        let row = row.at_rest(subject);
         // A row is JSON already; writing it out cannot fail.
         let text = serde_json::to_string(&row).unwrap_or_default();
-        Self { row, text }
+        Self { row, subject, text }
     }
 }
 
-/// Adds the row of a run that is new. `false` if it is not.
+/// Adds the row of a run that is new. `false` if it is not: it is there, or it was and is sealed.
 pub(super) fn insert(connection: &Connection, tenant: TenantId, new: &Written) -> rusqlite::Result<bool> {
-    let Written { row, text } = new;
+    let Written { row, subject, text } = new;
     connection
-        .prepare_cached("INSERT OR IGNORE INTO runs (tenant, run, seq, head, row) VALUES (?, ?, ?, ?, ?)")?
-        .execute(params![Sql(tenant), Sql(row.id), Sql(row.seq), Sql(row.head), text])
+        .prepare_cached(
+            "INSERT OR IGNORE INTO runs (tenant, run, seq, head, row, subject)
+             SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE NOT EXISTS (SELECT 1 FROM sealed WHERE tenant = ?1 AND run = ?2)",
+        )?
+        .execute(params![
+            Sql(tenant),
+            Sql(row.id),
+            Sql(row.seq),
+            Sql(row.head),
+            text,
+            subject.as_ref().map(|subject| Sql(*subject))
+        ])
         .map(|rows| rows == 1)
 }
 
-/// Replaces the row of a run that is there.
-pub(super) fn update(connection: &Connection, tenant: TenantId, new: &Written) -> rusqlite::Result<()> {
-    let Written { row, text } = new;
+/// Replaces the row of a run that is there; whom it is about stays.
+pub(super) fn update(connection: &Connection, tenant: TenantId, row: RunRow) -> rusqlite::Result<()> {
+    let subject = subject_of(connection, tenant, row.id)?;
+    let Written { row, text, .. } = Written::new(row, subject);
     connection
         .prepare_cached("UPDATE runs SET seq = ?, head = ?, row = ? WHERE tenant = ? AND run = ?")?
         .execute(params![Sql(row.seq), Sql(row.head), text, Sql(tenant), Sql(row.id)])
         .map(drop)
+}
+
+fn subject_of(connection: &Connection, tenant: TenantId, run: RunId) -> rusqlite::Result<Option<SubjectId>> {
+    let subject: Option<Option<Sql<SubjectId>>> = connection
+        .prepare_cached("SELECT subject FROM runs WHERE tenant = ? AND run = ?")?
+        .query_row(params![Sql(tenant), Sql(run)], |row| row.get(0))
+        .optional()?;
+    Ok(subject.flatten().map(|Sql(subject)| subject))
 }
 
 fn list(
@@ -79,12 +111,21 @@ fn list(
     // Ids sort by the time they were made, so the key is also the order.
     let before = before.map_or([0xff; 17].to_vec(), |run| run.as_bytes().to_vec());
     connection
-        .prepare_cached("SELECT row FROM runs WHERE tenant = ? AND run < ? ORDER BY run DESC LIMIT ?")?
+        .prepare_cached(
+            "SELECT row, name
+             FROM runs LEFT JOIN subjects ON subjects.tenant = runs.tenant AND subjects.id = runs.subject
+             WHERE runs.tenant = ? AND run < ? ORDER BY run DESC LIMIT ?",
+        )?
         .query_map(params![Sql(tenant), before, limit.get()], parse)?
         .collect()
 }
 
 fn parse(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunRow> {
+    Ok(kept(row)?.with_subject(row.get(1)?))
+}
+
+/// The row as it is kept, from the first column.
+pub(super) fn kept(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunRow> {
     let text = row.get_ref(0)?.as_str()?;
     serde_json::from_str(text).map_err(|error| {
         rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, error.into())

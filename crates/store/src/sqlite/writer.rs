@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rusqlite::Connection;
-use schema::{JobId, RunId, Seq, TenantId, Timestamp};
+use schema::{JobId, RunId, Seq, Subject, SubjectId, TenantId, Timestamp};
 
 use super::checkpoint::Checkpointer;
 use super::event::{self, Prepared};
@@ -11,16 +11,30 @@ use super::job as jobs;
 use super::job::{self, ClaimRequest};
 use super::log::NextLeaf;
 use super::row::unavailable;
+use super::{subject, view};
 use crate::commit::CommitError;
 use crate::error::StoreError;
 use crate::group_commit::Writer;
 use crate::job::{Claimed, LeaseToken, Retry};
+use crate::sealing::SubjectRow;
+use crate::view::Rebuilt;
 
 /// Everything that writes.
 pub(super) enum Request {
     /// Nothing, to see whether a write would go through.
     Nothing,
     Commit(Prepared),
+    /// The row of a subject: the one that is there, or else this one.
+    Subject {
+        tenant: TenantId,
+        subject: Subject,
+        new: SubjectRow,
+    },
+    /// The rows of some runs, made again.
+    Rebuild {
+        tenant: TenantId,
+        after: Option<RunId>,
+    },
     Claim(ClaimRequest),
     Extend {
         job: JobId,
@@ -47,6 +61,8 @@ pub(super) enum Request {
 /// What a writer answers.
 pub(super) enum Reply {
     Done,
+    Subject(SubjectRow),
+    Rebuilt(Rebuilt, Option<RunId>),
     Claimed(Vec<Claimed>),
     /// Whether a row was there to be changed.
     Changed(bool),
@@ -55,8 +71,18 @@ pub(super) enum Reply {
 /// Why something was not written; cloned when a failed commit is told to many.
 #[derive(Debug, Clone)]
 pub(super) enum WriteError {
-    Moved { run: RunId, expected: Seq, actual: Seq },
-    Refused { run: RunId, cause: ledger::ChainError },
+    Moved {
+        run: RunId,
+        expected: Seq,
+        actual: Seq,
+    },
+    Refused {
+        run: RunId,
+        cause: ledger::ChainError,
+    },
+    NoSubject(SubjectId),
+    /// The key that an append was sealed with is no longer there.
+    KeyGone(SubjectId),
     Store(Arc<StoreError>),
     Gone,
 }
@@ -64,6 +90,11 @@ pub(super) enum WriteError {
 impl From<rusqlite::Error> for WriteError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Store(Arc::new(unavailable(error)))
+    }
+}
+impl From<StoreError> for WriteError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(Arc::new(error))
     }
 }
 impl From<WriteError> for StoreError {
@@ -78,9 +109,10 @@ impl From<WriteError> for StoreError {
                 },
             },
             WriteError::Gone => Self::unavailable("the writer has stopped"),
-            WriteError::Moved { .. } | WriteError::Refused { .. } => {
-                Self::unavailable("only a commit can be refused")
-            }
+            WriteError::Moved { .. }
+            | WriteError::Refused { .. }
+            | WriteError::NoSubject(_)
+            | WriteError::KeyGone(_) => Self::unavailable("only a commit can be refused"),
         }
     }
 }
@@ -89,6 +121,7 @@ impl From<WriteError> for CommitError {
         match error {
             WriteError::Moved { run, expected, actual } => Self::Moved { run, expected, actual },
             WriteError::Refused { run, cause } => Self::Refused { run, cause },
+            WriteError::NoSubject(subject) => Self::NoSubject(subject),
             other => Self::Store(other.into()),
         }
     }
@@ -118,6 +151,12 @@ impl SqliteWriter {
             Request::Nothing => Ok(Reply::Done),
             Request::Commit(prepared) => {
                 event::write(connection, &mut self.next_leaf, &prepared).map(|()| Reply::Done)
+            }
+            Request::Subject { tenant, subject, new } => {
+                Ok(Reply::Subject(subject::find_or_add(connection, tenant, &subject, new)?))
+            }
+            Request::Rebuild { tenant, after } => {
+                view::rebuild(connection, tenant, after).map(|(part, last)| Reply::Rebuilt(part, last))
             }
             Request::Claim(claim) => Ok(Reply::Claimed(job::claim(connection, &claim)?)),
             Request::Extend { job, token, lease_until } => {

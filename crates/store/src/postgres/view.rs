@@ -1,0 +1,117 @@
+//! The rows of runs as a view: made again from the segments.
+
+use std::num::NonZeroU32;
+
+use async_trait::async_trait;
+use schema::{RunId, SubjectId, TenantId};
+
+use super::row::{bigint, column, json};
+use super::{PostgresStore, Tenant};
+use crate::error::StoreError;
+use crate::run::RunRow;
+use crate::view::{Rebuilt, View};
+
+const NEXT: &str = "SELECT run FROM (
+        (SELECT run FROM segments WHERE tenant = $1 AND run > $2 ORDER BY run LIMIT 1)
+        UNION ALL (SELECT run FROM runs WHERE tenant = $1 AND run > $2 ORDER BY run LIMIT 1)) AS next
+    ORDER BY run LIMIT 1";
+const SEGMENTS: &str = "SELECT body, subject FROM segments WHERE tenant = $1 AND run = $2 ORDER BY first_seq";
+const ROW: &str = "SELECT body, subject FROM runs WHERE tenant = $1 AND run = $2";
+const PUT: &str = "INSERT INTO runs (tenant, run, seq, head, body, subject) VALUES ($1, $2, $3, $4, $5, $6)
+    ON CONFLICT (tenant, run) DO UPDATE
+    SET seq = excluded.seq, head = excluded.head, body = excluded.body, subject = excluded.subject";
+const DROP: &str = "DELETE FROM runs WHERE tenant = $1 AND run = $2";
+const TENANT: &str = "SELECT tenant FROM segments WHERE tenant > $1 ORDER BY tenant LIMIT 1";
+
+/// The rows of runs.
+pub(super) struct RunRows(pub(super) PostgresStore);
+
+#[async_trait]
+impl View for RunRows {
+    fn name(&self) -> &'static str {
+        "runs"
+    }
+
+    fn tables(&self) -> &'static [&'static str] {
+        &["runs"]
+    }
+
+    /// A row has no value of a subject in it: the name is read from the row of the key, which is gone.
+    async fn forget(&self, _: TenantId, _: SubjectId) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    async fn rebuild(&self, tenant: TenantId) -> Result<Rebuilt, StoreError> {
+        let tenant = Tenant { store: self.0.clone(), tenant };
+        let (mut rebuilt, mut last) = (Rebuilt::default(), Vec::new());
+        loop {
+            let rows = self.0.query(NEXT, &[&tenant.key(), &last]).await?;
+            let Some(row) = rows.first() else { return Ok(rebuilt) };
+            let run: RunId = column(row, "runs", "run").id()?;
+            last = run.as_bytes().to_vec();
+            rebuilt += tenant.rebuild(run).await?;
+        }
+    }
+}
+
+impl Tenant {
+    async fn rebuild(&self, run: RunId) -> Result<Rebuilt, StoreError> {
+        let key: &[u8] = run.as_bytes();
+        let wanted = self.derive(run).await?;
+        let rows = self.store.query(ROW, &[&self.key(), &key]).await?;
+        let found = match rows.first() {
+            // A row that cannot be read is as wrong as one that says something else.
+            Some(row) => Some((
+                column(row, "runs", "body").json::<RunRow>().ok(),
+                column(row, "runs", "subject").optional_id()?,
+            )),
+            None => None,
+        };
+        let entries = u64::from(wanted.is_some());
+        let wanted = wanted.map(|(row, subject)| (Some(row), subject));
+        if wanted == found {
+            return Ok(Rebuilt { entries, repaired: 0 });
+        }
+        match wanted {
+            Some((Some(row), subject)) => {
+                let subject: Option<&[u8]> = subject.as_ref().map(|subject| &subject.as_bytes()[..]);
+                let (seq, head, body) = (bigint(row.seq.0), &row.head.as_bytes()[..], json(&row)?);
+                self.store.execute(PUT, &[&self.key(), &key, &seq, &head, &body, &subject]).await?;
+            }
+            _ => drop(self.store.execute(DROP, &[&self.key(), &key]).await?),
+        }
+        Ok(Rebuilt { entries, repaired: 1 })
+    }
+
+    /// The row that the run's segments say, and whom it is about. Sealed values are not needed for it.
+    async fn derive(&self, run: RunId) -> Result<Option<(RunRow, Option<SubjectId>)>, StoreError> {
+        let key: &[u8] = run.as_bytes();
+        let rows = self.store.query(SEGMENTS, &[&self.key(), &key]).await?;
+        let subject = rows.first().map(|row| column(row, "segments", "subject").optional_id()).transpose()?;
+        let mut derived = None;
+        for row in &rows {
+            let events: Vec<ledger::Event> = column(row, "segments", "body").json()?;
+            derived = RunRow::fold_all(derived, run, &events);
+        }
+        Ok(derived.map(|row| (row.at_rest(subject.flatten()), subject.flatten())))
+    }
+}
+
+/// The tenants that have runs.
+pub(super) async fn tenants(
+    store: &PostgresStore,
+    after: Option<TenantId>,
+    limit: NonZeroU32,
+) -> Result<Vec<TenantId>, StoreError> {
+    let mut found: Vec<TenantId> = Vec::new();
+    let mut after = after.map_or(Vec::new(), |tenant| tenant.as_bytes().to_vec());
+    // Each step is one look into the index, however many runs the tenant has.
+    while found.len() < limit.get() as usize {
+        let rows = store.query(TENANT, &[&after]).await?;
+        let Some(row) = rows.first() else { break };
+        let tenant: TenantId = column(row, "segments", "tenant").id()?;
+        after = tenant.as_bytes().to_vec();
+        found.push(tenant);
+    }
+    Ok(found)
+}

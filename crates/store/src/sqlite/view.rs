@@ -1,0 +1,148 @@
+//! The rows of runs as a view: made again from the segments.
+
+use async_trait::async_trait;
+use rusqlite::{Connection, OptionalExtension as _, params};
+use schema::{RunId, SubjectId, TenantId};
+
+use super::row::{Sql, unavailable};
+use super::run::{self, Written};
+use super::writer::{Reply, Request, WriteError};
+use super::{SqliteStore, check};
+use crate::error::StoreError;
+use crate::run::RunRow;
+use crate::view::{Rebuilt, View};
+
+/// How many runs one transaction makes again.
+const BATCH: usize = 500;
+
+/// The rows of runs.
+pub(super) struct RunRows(pub(super) SqliteStore);
+
+#[async_trait]
+impl View for RunRows {
+    fn name(&self) -> &'static str {
+        "runs"
+    }
+
+    fn tables(&self) -> &'static [&'static str] {
+        &["runs"]
+    }
+
+    /// A row has no value of a subject in it: the name is read from the row of the key, which is gone.
+    async fn forget(&self, _: TenantId, _: SubjectId) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    async fn rebuild(&self, tenant: TenantId) -> Result<Rebuilt, StoreError> {
+        let mut rebuilt = Rebuilt::default();
+        let mut after = None;
+        loop {
+            match self.0.inner.write(Request::Rebuild { tenant, after }).await? {
+                Reply::Rebuilt(part, Some(last)) => {
+                    rebuilt += part;
+                    after = Some(last);
+                }
+                Reply::Rebuilt(part, None) => {
+                    rebuilt += part;
+                    return Ok(rebuilt);
+                }
+                _ => return Err(StoreError::unavailable("the writer answered another question")),
+            }
+        }
+    }
+}
+
+/// Makes the rows of the next runs again; says which was the last, unless that was all.
+pub(super) fn rebuild(
+    connection: &Connection,
+    tenant: TenantId,
+    after: Option<RunId>,
+) -> Result<(Rebuilt, Option<RunId>), WriteError> {
+    let mut rebuilt = Rebuilt::default();
+    let mut last = after;
+    for _ in 0..BATCH {
+        let Some(id) = next_run(connection, tenant, last)? else { return Ok((rebuilt, None)) };
+        last = Some(id);
+        let wanted = derive(connection, tenant, id)?;
+        let found = connection
+            .prepare_cached("SELECT row, subject FROM runs WHERE tenant = ? AND run = ?")?
+            .query_row(params![Sql(tenant), Sql(id)], |row| {
+                // A row that cannot be read is as wrong as one that says something else.
+                Ok((run::kept(row).ok(), row.get::<_, Option<Sql<SubjectId>>>(1)?.map(|Sql(id)| id)))
+            })
+            .optional()?;
+        rebuilt.entries += u64::from(wanted.is_some());
+        let same = match (&wanted, &found) {
+            (Some(wanted), Some((Some(row), subject))) => wanted.row == *row && wanted.subject == *subject,
+            (None, None) => true,
+            _ => false,
+        };
+        if !same {
+            rebuilt.repaired += 1;
+            connection
+                .prepare_cached("DELETE FROM runs WHERE tenant = ? AND run = ?")?
+                .execute(params![Sql(tenant), Sql(id)])?;
+            if let Some(wanted) = wanted {
+                run::insert(connection, tenant, &wanted)?;
+            }
+        }
+    }
+    Ok((rebuilt, last))
+}
+
+/// The first run past `after` that has events, or a row, or both.
+fn next_run(
+    connection: &Connection,
+    tenant: TenantId,
+    after: Option<RunId>,
+) -> rusqlite::Result<Option<RunId>> {
+    let after = after.map_or(Vec::new(), |run| run.as_bytes().to_vec());
+    let mut next: Option<RunId> = None;
+    for select in [
+        "SELECT min(run) FROM segments WHERE tenant = ? AND run > ?",
+        "SELECT min(run) FROM runs WHERE tenant = ? AND run > ?",
+    ] {
+        let found: Option<Sql<RunId>> =
+            connection.prepare_cached(select)?.query_row(params![Sql(tenant), after], |row| row.get(0))?;
+        next = [next, found.map(|Sql(run)| run)].into_iter().flatten().min();
+    }
+    Ok(next)
+}
+
+/// The row that the run's segments say. Sealed values are not needed for it.
+fn derive(connection: &Connection, tenant: TenantId, id: RunId) -> Result<Option<Written>, WriteError> {
+    let mut select = connection.prepare_cached(
+        "SELECT body, subject FROM segments WHERE tenant = ? AND run = ? ORDER BY first_seq",
+    )?;
+    let mut rows = select.query(params![Sql(tenant), Sql(id)])?;
+    let (mut derived, mut subject) = (None, None);
+    while let Some(row) = rows.next()? {
+        let events = check::parse(id, row.get_ref(0)?)?;
+        if derived.is_none() {
+            subject = row.get::<_, Option<Sql<SubjectId>>>(1)?.map(|Sql(id)| id);
+        }
+        derived = RunRow::fold_all(derived, id, &events);
+    }
+    Ok(derived.map(|row| Written::new(row, subject)))
+}
+
+/// The tenants that have runs.
+pub(super) fn tenants(
+    connection: &Connection,
+    after: Option<TenantId>,
+    limit: u32,
+) -> Result<Vec<TenantId>, StoreError> {
+    let mut found: Vec<TenantId> = Vec::new();
+    let mut after = after.map_or(Vec::new(), |tenant| tenant.as_bytes().to_vec());
+    // Each step is one look into the index, however many runs the tenant has.
+    while found.len() < limit as usize {
+        let next: Option<Sql<TenantId>> = connection
+            .prepare_cached("SELECT min(tenant) FROM segments WHERE tenant > ?")
+            .and_then(|mut select| select.query_row([&after], |row| row.get(0)))
+            .map_err(unavailable)?;
+        let Some(Sql(tenant)) = next else { break };
+        after = tenant.as_bytes().to_vec();
+        found.push(tenant);
+    }
+    Ok(found)
+}
