@@ -42,6 +42,8 @@ pub(crate) enum Command {
     Restore(RestoreArgs),
     /// Write everything a tenant has as JSON lines that any tool can read and check
     Export(ExportArgs),
+    /// Make what is derived from events again, and say what was different
+    Rebuild,
     /// The keys that sign the ledger and seal secrets
     #[command(subcommand)]
     Keys(KeysCommand),

@@ -7,9 +7,12 @@ use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::stop::Stop;
+use crate::storage;
 use config::Settings;
 use crypto::random::Generator;
-use jobs::{Handler, Options, Recurring, ScheduleError, Scheduler, Worker};
+use jobs::{Handler, Kind, Options, Recurring, Schedule, ScheduleError, Scheduler, Worker};
+use retention::{ErasureSweep, RetentionSweep};
+use schema::TenantId;
 use std::error::Error;
 use std::sync::Arc;
 use store::Store;
@@ -23,8 +26,17 @@ struct Work {
 }
 
 /// All that Punk does in the background.
-fn work(_store: &Arc<dyn Store>, _settings: &Settings) -> Result<Work, ScheduleError> {
-    Ok(Work { handlers: Vec::new(), recurring: Vec::new() })
+fn work(store: &Arc<dyn Store>, settings: &Settings) -> Result<Work, ScheduleError> {
+    let keeper = storage::keeper(store);
+    let mut handlers: Vec<Arc<dyn Handler>> = vec![Arc::new(ErasureSweep(keeper.clone()))];
+    let mut recurring = Vec::new();
+    if let Some(keep) = settings.retention() {
+        handlers.push(Arc::new(RetentionSweep::new(keeper, keep)));
+        // One job for all tenants, at an hour when most of them sleep.
+        let nightly = Schedule::parse("17 3 * * *", "UTC")?;
+        recurring.push(Recurring::new(Kind::RetentionSweep.as_str(), TenantId::NIL, nightly));
+    }
+    Ok(Work { handlers, recurring })
 }
 
 /// A worker and a scheduler that are ready to begin.
@@ -87,8 +99,7 @@ fn impossible(error: &dyn Error) -> Failure {
 mod tests {
     use super::*;
     use config::{FileSource, Sources};
-    use jobs::{Context, Schedule};
-    use schema::TenantId;
+    use jobs::Context;
     use std::num::NonZeroU32;
     use std::time::Duration;
     use store::memory::MemoryStore;

@@ -61,7 +61,8 @@ pub(crate) fn held(backup: &Backup) -> Vec<[String; 2]> {
     let Backup { checked: Checked { events, runs, sealed, logs }, bytes } = backup;
     let leaves: u64 = logs.iter().map(|(_, size, _)| size).sum();
     let rows = [
-        ("runs", format!("{runs}, and the heads of {sealed} that were sealed")),
+        ("runs", runs.to_string()),
+        ("sealed", format!("{sealed} runs, of which only the heads are kept")),
         ("events", format!("{events}, every one as it was recorded")),
         ("leaves", format!("{leaves}, every one binding its run")),
         ("size", size(*bytes)),

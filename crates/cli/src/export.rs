@@ -9,17 +9,14 @@ use crate::backup::not_stored;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::progress::ProgressLine;
-use crate::settings;
-use config::Settings;
+use crate::{settings, storage};
 use ledger::{Leaf, sha256};
 use schema::{Digest, Seq, TenantId};
 use serde_json::{Value, json};
 use std::io::{BufWriter, ErrorKind, Write};
 use std::num::NonZeroU32;
 use std::path::Path;
-use store::postgres::PostgresStore;
-use store::sqlite::SqliteStore;
-use store::{RunRow, Store, StoreError, TenantStore};
+use store::{RunRow, StoreError, TenantStore};
 
 /// The name of the format.
 const FORMAT: &str = "punk.export/1";
@@ -32,37 +29,15 @@ pub(crate) fn run(common: &Common, args: &ExportArgs) -> Result<Answer, Failure>
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::of(Exit::Environment, "punk_no_runtime", &error))?;
     runtime.block_on(async {
-        let store = open(&settings).await?.tenant(tenant);
+        storage::must_exist(&settings, "exported")?;
+        let store = storage::open_to_read(&settings).await?;
+        store.seal_with(storage::masters(&storage::open_keys(&settings)?));
+        let store = store.tenant(tenant);
         match &args.out {
             Some(path) => to_file(&*store, tenant, path).await,
             None => to_standard_output(&*store, tenant).await,
         }
     })
-}
-
-/// The store that is configured, to read.
-async fn open(settings: &Settings) -> Result<Box<dyn Store>, Failure> {
-    let unavailable =
-        |error: &dyn std::error::Error| Failure::of(Exit::Environment, "punk_store_unavailable", error);
-    if let Some(url) = settings.secret("store.url") {
-        let store = PostgresStore::connect(url.expose()).await.map_err(|error| unavailable(&error))?;
-        return Ok(Box::new(store));
-    }
-    let path = settings.db_path();
-    if path == Path::new(":memory:") {
-        return Err(Failure::new(
-            Exit::Usage,
-            "punk_not_sqlite",
-            "the store is in memory and cannot be exported",
-        )
-        .hint("set store.path to a file"));
-    }
-    if !path.exists() {
-        let message = format!("there is no database at {}", path.display());
-        return Err(Failure::new(Exit::No, "punk_no_database", message)
-            .hint("name the folder of the data with --data-dir"));
-    }
-    Ok(Box::new(SqliteStore::open_to_read(&path).map_err(|error| unavailable(&error))?))
 }
 
 async fn to_standard_output(store: &dyn TenantStore, tenant: TenantId) -> Result<Answer, Failure> {

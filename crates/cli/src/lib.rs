@@ -26,12 +26,14 @@ mod keys;
 mod observe;
 mod overview;
 mod progress;
+mod rebuild;
 pub mod reference;
 mod restore;
 mod runtime;
 mod serve;
 mod settings;
 mod stop;
+mod storage;
 mod verify;
 mod version;
 mod withhold;
@@ -76,6 +78,7 @@ fn run(args: &Args) -> Result<Answer, Failure> {
         Some(Command::Withhold(command)) => withhold::run(command),
         Some(Command::Backup { file }) => backup::run(&args.common, file),
         Some(Command::Restore(command)) => restore::run(&args.common, command),
+        Some(Command::Rebuild) => rebuild::run(&args.common),
         Some(Command::Export(command)) => export::run(&args.common, command),
         Some(Command::Keys(command)) => keys::run(&args.common, command),
         Some(Command::Config(command)) => config_command::run(&args.common, command),

@@ -7,10 +7,8 @@ use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::stop::{Stop, until_stopped};
-use crate::{observe, runtime, settings, version};
+use crate::{observe, runtime, settings, storage, version};
 use config::Settings;
-use crypto::KeyRing;
-use crypto::keyring::Purpose;
 use gateway::{Access, Door, Installation, ServeError, Server};
 use serde_json::json;
 use std::io::Write as _;
@@ -19,9 +17,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 use store::Store;
-use store::memory::MemoryStore;
-use store::postgres::PostgresStore;
-use store::sqlite::{Durability, SqliteStore};
 use telemetry::mask::Mask;
 use telemetry::metrics::{Build, Metrics};
 
@@ -42,11 +37,13 @@ async fn serve(settings: &Settings) -> Result<Answer, Failure> {
         Failure::of(Exit::Environment, "punk_data_unwritable", &error)
             .hint(format!("make {} writable, or choose another with --data-dir", data.display()))
     })?;
-    let keys = keys(settings)?;
-    let store = open_store(settings).await?;
+    let keys = storage::keys(settings)?;
+    let store = storage::open(settings).await?;
+    store.seal_with(storage::masters(&keys));
     let background = background(&store, settings)?;
     let installation = Installation {
         keys,
+        keeper: storage::keeper(&store),
         store,
         log_name: settings.log_name().to_owned(),
         api_key: settings.api_key().map(crypto::Secret::duplicate),
@@ -117,40 +114,6 @@ pub(crate) fn announce(line: &str) {
     let mut out = std::io::stdout().lock();
     // Who closed standard output does not want to know.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());
-}
-
-/// The store that is configured.
-pub(crate) async fn open_store(settings: &Settings) -> Result<Arc<dyn Store>, Failure> {
-    if let Some(url) = settings.secret("store.url") {
-        let opened = PostgresStore::connect(url.expose()).await;
-        let store =
-            opened.map_err(|error| Failure::of(Exit::Environment, "punk_store_unavailable", &error))?;
-        return Ok(Arc::new(store));
-    }
-    let path = settings.db_path();
-    if path == Path::new(":memory:") {
-        tracing::warn!("the store is in memory: what is recorded ends with this process");
-        return Ok(Arc::new(MemoryStore::new()));
-    }
-    let durability = match settings.text("store.durability") {
-        Some("fsync") => Durability::Fsync,
-        _ => Durability::Commit,
-    };
-    let opened = SqliteStore::open(&path, durability);
-    let store = opened.map_err(|error| Failure::of(Exit::Environment, "punk_store_unavailable", &error))?;
-    Ok(Arc::new(store))
-}
-
-/// The key ring, with a key to sign the ledger: made when there is none yet.
-fn keys(settings: &Settings) -> Result<KeyRing, Failure> {
-    let opened = KeyRing::open(settings.keys_dir());
-    let mut ring = opened.map_err(|error| Failure::of(Exit::Environment, "punk_keys_unreadable", &error))?;
-    if ring.signing_key().is_none() {
-        let made = ring.generate(Purpose::Log, clock::now());
-        let id = made.map_err(|error| Failure::of(Exit::Environment, "punk_keys_unwritable", &error))?;
-        tracing::info!(%id, folder = %ring.folder().display(), "made a key to sign the ledger with");
-    }
-    Ok(ring)
 }
 
 fn not_served(error: &ServeError) -> Failure {

@@ -5,9 +5,9 @@ use crate::args::Common;
 use crate::background::Background;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::serve::{announce, open_store};
+use crate::serve::announce;
 use crate::stop::until_stopped;
-use crate::{observe, runtime, settings};
+use crate::{observe, runtime, settings, storage};
 use config::Settings;
 use serde_json::json;
 use std::path::Path;
@@ -20,7 +20,8 @@ pub(crate) fn run(common: &Common) -> Result<Answer, Failure> {
 }
 
 async fn work(settings: &Settings) -> Result<Answer, Failure> {
-    let store = open_store(settings).await?;
+    let store = storage::open(settings).await?;
+    store.seal_with(storage::masters(&storage::open_keys(settings)?));
     let background = Background::new(&store, settings)?;
     let worked = until_stopped(|stop| {
         announce(&format!("Punk works on {}", background.kinds()));

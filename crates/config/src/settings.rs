@@ -99,6 +99,12 @@ impl Settings {
         Duration::from_millis(self.integer("jobs.poll_ms").unwrap_or(500))
     }
 
+    /// `store.retention_days`; `None` keeps everything.
+    pub fn retention(&self) -> Option<Duration> {
+        let days = self.integer("store.retention_days").unwrap_or(90);
+        (days > 0).then(|| Duration::from_secs(days * 24 * 60 * 60))
+    }
+
     /// `store.data_dir`.
     pub fn data_dir(&self) -> &Path {
         Path::new(self.text("store.data_dir").unwrap_or("data"))

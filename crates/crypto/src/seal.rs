@@ -72,6 +72,11 @@ impl SealKey {
         Self { id: KeyId::of_seal_key(&key), key: Secret::new(key) }
     }
 
+    /// The same key once more, for another owner.
+    pub fn duplicate(&self) -> Self {
+        Self { id: self.id, key: self.key.duplicate() }
+    }
+
     /// The id that sealed values carry.
     pub fn id(&self) -> KeyId {
         self.id

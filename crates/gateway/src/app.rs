@@ -8,6 +8,7 @@ use crypto::{KeyRing, SecretString, SigningKey};
 use governance::{LiveAuthority, RuleSet, RuleSetError};
 use ledger::note::{KeyKind, NoteError, VerifierKey};
 use ledger::{Salt, origin};
+use retention::Keeper;
 use schema::{RunId, TenantId, Timestamp};
 use store::{Store, TenantStore};
 use telemetry::mask::Mask;
@@ -17,6 +18,8 @@ use telemetry::metrics::{BoundedLabel, Counter, Metrics};
 pub struct Installation {
     /// Where everything is kept.
     pub store: Arc<dyn Store>,
+    /// Who forgets, on request.
+    pub keeper: Keeper,
     /// What the names of the logs start with.
     pub log_name: String,
     /// The key ring; its log key is what the logs' own keys are derived from.
@@ -60,6 +63,7 @@ impl std::ops::Deref for App {
 
 pub(crate) struct Shared {
     pub(crate) store: Arc<dyn Store>,
+    pub(crate) keeper: Keeper,
     pub(crate) rules: RuleSet,
     /// The tenant that everybody is until there are keys with tenants.
     pub(crate) tenant: TenantId,
@@ -77,7 +81,7 @@ pub(crate) struct Shared {
 
 impl App {
     pub(crate) fn start(installation: Installation) -> Result<Self, StartError> {
-        let Installation { store, log_name, keys, api_key, mask, metrics } = installation;
+        let Installation { store, keeper, log_name, keys, api_key, mask, metrics } = installation;
         let tenant = TenantId::NIL;
         let origin = origin(&log_name, tenant)?;
         let signing_key = keys.signing_key().ok_or_else(|| StartError::NoKey(keys.folder().to_owned()))?;
@@ -89,6 +93,7 @@ impl App {
         let authority = LiveAuthority::of_the_live_path();
         let shared = Shared {
             store,
+            keeper,
             rules,
             tenant,
             log_key,

@@ -1,10 +1,10 @@
 //! Every path there is.
 
 use axum::Router;
-use axum::routing::{get, post};
+use axum::routing::{delete, get, post};
 
 use crate::app::App;
-use crate::{chat, error, evidence, health, job, run, trace};
+use crate::{chat, error, evidence, health, job, run, subject, trace};
 
 pub(crate) fn router(app: App) -> Router {
     Router::new()
@@ -18,6 +18,7 @@ pub(crate) fn router(app: App) -> Router {
         .route("/api/v1/trace", post(trace::create))
         .route("/api/v1/jobs", get(job::list))
         .route("/api/v1/jobs/{id}/requeue", post(job::requeue))
+        .route("/api/v1/subjects/{subject}", delete(subject::erase))
         .fallback(error::no_such_path)
         .method_not_allowed_fallback(error::no_such_method)
         .with_state(app)

@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderName, StatusCode};
 use schema::{Route, RunId, Verdict};
 use serde_json::{Value, json};
-use store::{CommitError, StoreError};
+use store::{CommitError, Sealed, StoreError};
 
 /// Why a request was not answered, in the gateway's own words.
 #[derive(Debug)]
@@ -56,6 +56,13 @@ pub(crate) enum ApiError {
         message: String,
         hint: &'static str,
     },
+    /// The run's events were given up.
+    Sealed {
+        run: RunId,
+        left: Sealed,
+    },
+    /// Nothing is kept about such a subject.
+    NoSuchSubject,
     /// There is no such job, or not for this caller.
     NoSuchJob,
     NoSuchPath,
@@ -207,6 +214,21 @@ impl ApiError {
                 let told = told(StatusCode::BAD_REQUEST, "punk_invalid_request", message, hint);
                 Told { param: Some(param.to_owned()), ..told }
             }
+            Self::Sealed { run, left } => told(
+                StatusCode::GONE,
+                "punk_run_sealed",
+                format!(
+                    "the {} events of run {run} were kept long enough and given up; its head {} is leaf {} of the log",
+                    left.seq, left.head, left.leaf
+                ),
+                "a packet that was fetched before still verifies; `store.retention_days` says how long events are kept",
+            ),
+            Self::NoSuchSubject => told(
+                StatusCode::NOT_FOUND,
+                "punk_not_found",
+                "nothing is kept about such a subject".into(),
+                "send the name that requests carried in `x-punk-subject`, escaped as a part of a path",
+            ),
             Self::NoSuchJob => told(
                 StatusCode::NOT_FOUND,
                 "punk_not_found",

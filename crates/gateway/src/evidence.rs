@@ -10,6 +10,7 @@ use schema::RunId;
 
 use crate::app::{App, Shared};
 use crate::error::{ApiError, Wire, unread};
+use crate::run::absent;
 
 pub(crate) async fn show(State(app): State<App>, headers: HeaderMap, Path(id): Path<String>) -> Response {
     match packet(&app, &headers, &id).await {
@@ -21,7 +22,8 @@ pub(crate) async fn show(State(app): State<App>, headers: HeaderMap, Path(id): P
 async fn packet(app: &Shared, headers: &HeaderMap, id: &str) -> Result<Vec<u8>, ApiError> {
     let caller = app.identify(headers)?;
     let run: RunId = id.parse().map_err(|_| ApiError::NoSuchRun)?;
-    let proof = app.of(caller.tenant).prove(run).await.map_err(unread)?.ok_or(ApiError::NoSuchRun)?;
+    let store = app.of(caller.tenant);
+    let Some(proof) = store.prove(run).await.map_err(unread)? else { return Err(absent(&*store, run).await) };
     if proof.record.leaves.is_empty() {
         return Err(ApiError::NotFinished { run });
     }

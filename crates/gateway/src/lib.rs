@@ -24,6 +24,7 @@ mod page;
 mod record;
 mod run;
 mod serve;
+mod subject;
 mod trace;
 mod wire;
 

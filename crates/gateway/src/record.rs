@@ -50,8 +50,13 @@ impl Story<'_> {
                 chain.append(at, r#type, fields, || salts.next().unwrap_or(Salt::from_bytes([0; 16])))
             })
             .collect::<Result<_, _>>()?;
-        let append =
-            Append { run: self.run, expected: Seq::START, events, settle: Settle::Leaf, subject: self.caller.subject.clone() };
+        let append = Append {
+            run: self.run,
+            expected: Seq::START,
+            events,
+            settle: Settle::Leaf,
+            subject: self.caller.subject.clone(),
+        };
         Ok(Commit {
             appends: vec![append],
             policies: vec![self.policy.to_owned()],

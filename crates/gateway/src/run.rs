@@ -11,7 +11,7 @@ use schema::{RunId, Seq, TraceEvent};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use std::num::NonZeroU32;
-use store::{Append, Commit, RunRow, Settle};
+use store::{Append, Commit, RunRow, Settle, TenantStore};
 
 use crate::app::App;
 use crate::chat::unrecorded;
@@ -130,7 +130,7 @@ async fn detail(app: &App, headers: &HeaderMap, id: &str) -> Result<Value, ApiEr
     let caller = app.identify(headers)?;
     let run: RunId = id.parse().map_err(|_| ApiError::NoSuchRun)?;
     let store = app.of(caller.tenant);
-    let row = store.run(run).await.map_err(unread)?.ok_or(ApiError::NoSuchRun)?;
+    let Some(row) = store.run(run).await.map_err(unread)? else { return Err(absent(&*store, run).await) };
     let events = store.events(run, Seq::START, NonZeroU32::MAX).await.map_err(unread)?;
     let events: Vec<TraceEvent<Value>> = events
         .into_iter()
@@ -150,6 +150,15 @@ async fn detail(app: &App, headers: &HeaderMap, id: &str) -> Result<Value, ApiEr
         })
         .collect();
     Ok(json!({ "run": shown(&row), "events": events }))
+}
+
+/// Why a run is not there: it never was, or its events were given up.
+pub(crate) async fn absent(store: &dyn TenantStore, run: RunId) -> ApiError {
+    match store.sealed(run).await {
+        Ok(Some(left)) => ApiError::Sealed { run, left },
+        Ok(None) => ApiError::NoSuchRun,
+        Err(error) => unread(error),
+    }
 }
 
 /// A run as lists show it: its own fields beside where it stands.

@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::chat::unrecorded;
 use crate::clock::now;
 use crate::error::{ApiError, Wire, unread};
-use crate::run::{fields_of, read_body, salts};
+use crate::run::{absent, fields_of, read_body, salts};
 
 /// How often an append is tried when others write to the same run.
 const TRIES: u32 = 64;
@@ -62,7 +62,7 @@ async fn append(
     let store = app.of(caller.tenant);
     let fields = fields_of(Value::Object(payload), app);
     for _ in 0..TRIES {
-        let row = store.run(run).await.map_err(unread)?.ok_or(ApiError::NoSuchRun)?;
+        let Some(row) = store.run(run).await.map_err(unread)? else { return Err(absent(&*store, run).await) };
         let mut chain = Chain::resume(caller.tenant, run, row.seq, row.head);
         let event = chain.append(now(), &r#type, fields.clone(), salts(app)).map_err(unrecorded)?;
         let seq = event.seq;

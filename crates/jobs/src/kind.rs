@@ -18,6 +18,8 @@ pub enum Kind {
     ApprovalSweep,
     /// Seals what has been kept long enough.
     RetentionSweep,
+    /// Has what is derived from events forget an erased subject.
+    ErasureSweep,
 }
 
 /// No kind has this name.
@@ -27,13 +29,14 @@ pub struct UnknownKind(String);
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::LearningTick,
         Self::ReplayEvaluation,
         Self::ShadowEvaluation,
         Self::WebhookNotification,
         Self::ApprovalSweep,
         Self::RetentionSweep,
+        Self::ErasureSweep,
     ];
 
     /// Its name in the store and on the wire.
@@ -46,6 +49,7 @@ impl Kind {
             Self::WebhookNotification => "webhook_notification",
             Self::ApprovalSweep => "approval_sweep",
             Self::RetentionSweep => "retention_sweep",
+            Self::ErasureSweep => "erasure_sweep",
         }
     }
 }

@@ -45,9 +45,8 @@ pub(super) static SECTION: Section = Section {
             "store.retention_days",
             "PUNK_RETENTION_DAYS",
             Kind::Integer { min: 0, max: 36500 },
-            "Days that payloads are kept; 0 keeps them for ever.",
+            "Days that the events of a run are kept after the last of them; 0 keeps them for ever.",
         )
-        .or("90")
-        .reserved("the retention sweep"),
+        .or("90"),
     ],
 };

@@ -157,6 +157,20 @@ impl SqliteStore {
     }
 }
 
+impl SqliteStore {
+    /// The tables there are, by name.
+    ///
+    /// # Errors
+    /// See [`StoreError`].
+    pub fn tables(&self) -> Result<Vec<String>, StoreError> {
+        let read = |connection: &Connection| -> rusqlite::Result<Vec<String>> {
+            let text = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name";
+            connection.prepare(text)?.query_map([], |row| row.get(0))?.collect()
+        };
+        self.inner.readers.with(|connection| read(connection).map_err(row::unavailable))
+    }
+}
+
 /// Takes the lock that says whose database it is. A file of its own: SQLite's locks come and go with transactions.
 fn own(path: &Path) -> Result<File, OpenError> {
     let io = |cause| OpenError::Io { path: path.to_owned(), cause };
