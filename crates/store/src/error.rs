@@ -23,4 +23,13 @@ impl StoreError {
     pub fn unavailable(cause: impl Into<BoxError>) -> Self {
         Self::Unavailable(cause.into())
     }
+
+    /// The same, with where the damage is said first.
+    #[must_use]
+    pub fn within(self, place: impl std::fmt::Display) -> Self {
+        match self {
+            Self::Damaged(what) => Self::Damaged(format!("{place}: {what}")),
+            other => other,
+        }
+    }
 }

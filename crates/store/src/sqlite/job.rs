@@ -9,9 +9,10 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use schema::{JobId, TenantId, Timestamp};
 
 use super::row::{Sql, integer, unavailable, unsigned};
+use super::sum::{with_sum, without_sum};
 use super::writer::{Reply, Request};
 use super::{SqliteJobs, SqliteTenant};
-use crate::error::StoreError;
+use crate::error::{BoxError, StoreError};
 use crate::job::{Claimed, Held, Job, JobQueue, JobState, JobStore, LeaseToken, NewJob, Retry};
 
 const COLUMNS: &str = "id, tenant, kind, key, payload, priority, run_at, attempts, max_attempts, state, lease_until, last_error, token";
@@ -137,7 +138,7 @@ pub(super) fn insert(connection: &Connection, tenant: TenantId, job: &NewJob) ->
             Sql(tenant),
             job.kind,
             job.key,
-            job.payload.to_string(),
+            with_sum(&about(&tenant, &job.id, &job.kind, job.key.as_deref()), &job.payload.to_string()),
             job.priority,
             Sql(job.run_at),
             job.max_attempts
@@ -238,16 +239,29 @@ fn next_due(connection: &Connection, kinds: &[String]) -> rusqlite::Result<Optio
     Ok(due.map(|Sql(due)| due))
 }
 
-fn parse(row: &Row<'_>) -> rusqlite::Result<Job> {
-    let payload = row.get_ref(4)?.as_str()?;
-    let payload = serde_json::from_str(payload).map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(4, rusqlite::types::Type::Text, error.into())
-    })?;
+/// Asks for every job there is.
+pub(super) fn all() -> String {
+    format!("SELECT {COLUMNS} FROM jobs")
+}
+
+/// What never changes of a job, and what its payload's checksum covers with it.
+fn about<'a>(tenant: &'a TenantId, id: &'a JobId, kind: &'a str, key: Option<&'a str>) -> [&'a [u8]; 4] {
+    [tenant.as_bytes(), id.as_bytes(), kind.as_bytes(), key.unwrap_or_default().as_bytes()]
+}
+
+pub(super) fn parse(row: &Row<'_>) -> rusqlite::Result<Job> {
+    let damaged =
+        |error: BoxError| rusqlite::Error::FromSqlConversionFailure(4, rusqlite::types::Type::Text, error);
+    let (Sql(id), Sql(tenant)): (Sql<JobId>, Sql<TenantId>) = (row.get(0)?, row.get(1)?);
+    let (kind, key): (String, Option<String>) = (row.get(2)?, row.get(3)?);
+    let payload = without_sum(&about(&tenant, &id, &kind, key.as_deref()), row.get_ref(4)?.as_str()?)
+        .ok_or_else(|| damaged(format!("job {id} is not as it was written").into()))?;
+    let payload = serde_json::from_str(payload).map_err(|error| damaged(error.into()))?;
     Ok(Job {
-        id: row.get::<_, Sql<_>>(0)?.0,
-        tenant: row.get::<_, Sql<_>>(1)?.0,
-        kind: row.get(2)?,
-        key: row.get(3)?,
+        id,
+        tenant,
+        kind,
+        key,
         payload,
         priority: row.get(5)?,
         run_at: row.get::<_, Sql<_>>(6)?.0,

@@ -16,6 +16,7 @@ mod retention;
 mod row;
 mod run;
 mod subject;
+mod sum;
 mod view;
 mod wal;
 mod writer;

@@ -7,7 +7,16 @@ use crate::error::StoreError;
 
 /// What SQLite said, in the store's words: damage and a full disk are named as such, everything else may pass.
 pub(super) fn unavailable(error: rusqlite::Error) -> StoreError {
+    use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error};
     use rusqlite::ErrorCode::{DatabaseCorrupt, DiskFull, NotADatabase};
+    // We wrote every column ourselves: one that cannot be read is not what we wrote.
+    if let FromSqlConversionFailure(..)
+    | InvalidColumnType(..)
+    | IntegralValueOutOfRange(..)
+    | Utf8Error(..) = error
+    {
+        return StoreError::Damaged(error.to_string());
+    }
     match error.sqlite_error_code() {
         Some(DatabaseCorrupt | NotADatabase) => StoreError::Damaged(error.to_string()),
         Some(DiskFull) => StoreError::Full(error.into()),
