@@ -147,8 +147,11 @@ fn sealed_runs(connection: &Connection) -> Result<HashMap<(TenantId, RunId), Sea
 /// A run's row as it is kept, without what a reader is shown of its subject.
 fn kept_row(connection: &Connection, tenant: TenantId, id: RunId) -> Result<Option<RunRow>, StoreError> {
     connection
-        .prepare_cached("SELECT row FROM runs WHERE tenant = ? AND run = ?")
-        .and_then(|mut select| select.query_row(params![Sql(tenant), Sql(id)], run::kept).optional())
+        .prepare_cached("SELECT row, run, seq, head, subject FROM runs WHERE tenant = ? AND run = ?")
+        .and_then(|mut select| {
+            let read = |row: &rusqlite::Row<'_>| Ok(run::kept(tenant, row)?.0);
+            select.query_row(params![Sql(tenant), Sql(id)], read).optional()
+        })
         .map_err(unavailable)
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ledger::{Chain, ChainError, Event, Leaf, sha256};
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Row, params};
 use schema::{Digest, RunId, Seq, SubjectId, TenantId};
 
 use super::log::NextLeaf;
@@ -124,7 +124,7 @@ impl PreparedAppend {
         let kept = keep_segment(tenant, run, events, key)?;
         let subject = key.map(|key| key.id);
         let place = match RunRow::fold_all(None, run, events) {
-            Some(row) if begins => Place::Begins(Written::new(row, subject)),
+            Some(row) if begins => Place::Begins(Written::new(tenant, row, subject)),
             _ => Place::Continues(events.clone()),
         };
         Ok(Self { run, expected: *expected, last: chain.seq(), settle: *settle, kept, subject, place })
@@ -180,7 +180,14 @@ pub(super) fn write(
                 leaf,
                 subject.map(Sql),
                 kept.sealed
-            ])?;
+            ])
+            .map_err(|error| match error.sqlite_error_code() {
+                Some(ErrorCode::ConstraintViolation) => {
+                    let what = format!("run {run}: it has events that its row does not know of");
+                    WriteError::Store(Arc::new(StoreError::Damaged(what)))
+                }
+                _ => error.into(),
+            })?;
     }
     for subject in erase {
         subject::erase(connection, *tenant, *subject)?;
@@ -259,7 +266,8 @@ fn next_row(
     }
 }
 
-/// The events of a run past `after`, at most `limit`.
+/// The events of a run past `after`, at most `limit`. Their chain is verified on the way, so that what is handed out is
+/// what was written; all of it is there, as far as the run's row knows.
 pub(super) fn read(
     connection: &Connection,
     keys: &Keys,
@@ -268,35 +276,106 @@ pub(super) fn read(
     after: Seq,
     limit: usize,
 ) -> Result<Vec<Event>, StoreError> {
+    let damaged = |what: String| StoreError::Damaged(format!("run {run}: {what}"));
+    let row = run::read(connection, tenant, run)
+        .map_err(|error| unavailable(error).within(format_args!("run {run}")))?;
+    let mut events = Vec::new();
+    let mut chain = Chain::new(tenant, run);
+    visit(connection, Some(keys), tenant, run, after, |event| {
+        if event.seq < after {
+            return Ok(true);
+        }
+        if event.seq == after {
+            // Not asked for. What follows is bound to its hash.
+            chain = Chain::resume(tenant, run, event.seq, event.hash);
+            return Ok(true);
+        }
+        chain.verify_next(&event).map_err(|error| damaged(error.to_string()))?;
+        events.push(event);
+        Ok(events.len() < limit)
+    })?;
+    let Some(row) = row else {
+        return if events.is_empty() { Ok(events) } else { Err(damaged("it has events and no row".into())) };
+    };
+    let reached = chain.seq();
+    let is_whole = reached == row.seq && chain.head() == row.head;
+    if is_whole || (reached < row.seq && events.len() == limit) || after > row.seq {
+        return Ok(events);
+    }
+    Err(damaged(format!("its events end at {reached}, and its row says {}", row.seq)))
+}
+
+/// Whether there are events of the run.
+pub(super) fn has_segment(connection: &Connection, tenant: TenantId, run: RunId) -> Result<bool, StoreError> {
+    connection
+        .prepare_cached("SELECT 1 FROM segments WHERE tenant = ? AND run = ?")
+        .and_then(|mut select| select.exists(params![Sql(tenant), Sql(run)]))
+        .map_err(unavailable)
+}
+
+/// The hash that event `seq` of the run claims, if it is there.
+pub(super) fn hash_at(
+    connection: &Connection,
+    tenant: TenantId,
+    run: RunId,
+    seq: Seq,
+) -> Result<Option<Digest>, StoreError> {
+    let mut found = None;
+    visit(connection, None, tenant, run, seq, |event| {
+        found = (event.seq == seq).then_some(event.hash);
+        Ok(event.seq < seq)
+    })?;
+    Ok(found)
+}
+
+/// Visits the events of a run in order, from the segment that holds `after` on, for as long as the visitor wants more.
+/// Without keys, what is sealed stays so.
+fn visit(
+    connection: &Connection,
+    keys: Option<&Keys>,
+    tenant: TenantId,
+    run: RunId,
+    after: Seq,
+    mut wants_more: impl FnMut(Event) -> Result<bool, StoreError>,
+) -> Result<(), StoreError> {
+    let damaged =
+        |error: &dyn std::fmt::Display| StoreError::Damaged(format!("a segment of run {run}: {error}"));
+    let failed = |error| unavailable(error).within(format_args!("the segments of run {run}"));
     let mut select = connection
         .prepare_cached(
             "SELECT body, sealed, subjects.id, wrapped
              FROM segments LEFT JOIN subjects ON subjects.tenant = segments.tenant AND subjects.id = segments.subject
-             WHERE segments.tenant = ? AND run = ? AND last_seq > ? ORDER BY first_seq",
+             WHERE segments.tenant = ?1 AND run = ?2 AND first_seq >= coalesce(
+                 (SELECT max(first_seq) FROM segments WHERE tenant = ?1 AND run = ?2 AND first_seq <= ?3), 0)
+             ORDER BY first_seq",
         )
-        .map_err(unavailable)?;
+        .map_err(failed)?;
     // No run is as long as the largest number there is.
     let place = i64::try_from(after.0).unwrap_or(i64::MAX);
-    let mut rows = select.query(params![Sql(tenant), Sql(run), place]).map_err(unavailable)?;
-    let mut events = Vec::new();
-    while let Some(row) = rows.next().map_err(unavailable)? {
-        let columns = || -> rusqlite::Result<_> {
-            let subject: Option<Sql<SubjectId>> = row.get(2)?;
-            let sealed = match (row.get_ref(1)?.as_blob_or_null()?, subject) {
-                (Some(sealed), Some(Sql(id))) => Some((sealed, SubjectRow { id, wrapped: row.get(3)? })),
-                _ => None,
-            };
-            Ok((row.get_ref(0)?.as_blob()?, sealed))
+    let mut rows = select.query(params![Sql(tenant), Sql(run), place]).map_err(failed)?;
+    while let Some(row) = rows.next().map_err(failed)? {
+        let body = row.get_ref(0).map_err(failed)?.as_blob().map_err(|error| damaged(&error))?;
+        let sealed = keys.map(|_| sealed(row)).transpose().map_err(failed)?.flatten();
+        let segment = match keys {
+            Some(keys) => keys.open(tenant, run, body, sealed)?,
+            None => serde_json::from_slice(body).map_err(|error| damaged(&error))?,
         };
-        let (body, sealed) = columns().map_err(unavailable)?;
-        let segment = keys.open(tenant, run, body, sealed)?;
-        events.extend(segment.into_iter().filter(|event| event.seq > after));
-        if events.len() >= limit {
-            events.truncate(limit);
-            break;
+        for event in segment {
+            if !wants_more(event)? {
+                return Ok(());
+            }
         }
     }
-    Ok(events)
+    Ok(())
+}
+
+/// The sealed values of a segment's row, with the key that opens them, if both are there.
+fn sealed<'a>(row: &'a Row<'_>) -> rusqlite::Result<Option<(&'a [u8], SubjectRow)>> {
+    let subject: Option<Sql<SubjectId>> = row.get(2)?;
+    Ok(match (row.get_ref(1)?.as_blob_or_null()?, subject) {
+        (Some(sealed), Some(Sql(id))) => Some((sealed, SubjectRow { id, wrapped: row.get(3)? })),
+        _ => None,
+    })
 }
 
 /// A policy's text.
@@ -305,10 +384,19 @@ pub(super) fn policy(
     tenant: TenantId,
     digest: Digest,
 ) -> Result<Option<String>, StoreError> {
-    connection
+    let text: Option<String> = connection
         .prepare_cached("SELECT body FROM policies WHERE tenant = ? AND digest = ?")
         .and_then(|mut select| {
             select.query_row(params![Sql(tenant), Sql(digest)], |row| row.get(0)).optional()
         })
-        .map_err(unavailable)
+        .map_err(unavailable)?;
+    text.map(|text| checked_policy(digest, text)).transpose()
+}
+
+/// The text, if it is the one that the digest names.
+pub(super) fn checked_policy(digest: Digest, text: String) -> Result<String, StoreError> {
+    if sha256(text.as_bytes()) == digest {
+        return Ok(text);
+    }
+    Err(StoreError::Damaged(format!("policy {digest} has another text")))
 }

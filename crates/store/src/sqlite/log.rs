@@ -2,7 +2,7 @@
 //!
 //! Leaves are never changed, so a tree that was built once only has to be caught up. A handful of tenants keep theirs.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,7 +13,7 @@ use rusqlite::{Connection, params};
 use schema::{Digest, RunId, Seq, TenantId};
 
 use super::row::{Sql, unavailable};
-use super::{SqliteTenant, event, run};
+use super::{SqliteTenant, event};
 use crate::error::StoreError;
 use crate::log::{LogStore, RunProof, policies_named_by};
 use crate::sealing::Keys;
@@ -24,11 +24,19 @@ const TREES: usize = 64;
 /// The trees that were used last.
 #[derive(Default)]
 pub(super) struct LogCache {
-    trees: Mutex<HashMap<TenantId, Arc<Mutex<Log>>>>,
+    trees: Mutex<HashMap<TenantId, Arc<Mutex<Tree>>>>,
+}
+
+/// A tenant's log as far as it has been read.
+#[derive(Default)]
+pub(super) struct Tree {
+    pub(super) log: Log,
+    /// Where the leaves of each run are. From the leaves themselves: an index that lost one would leave it out of a proof.
+    places: BTreeSet<(RunId, u64)>,
 }
 
 impl LogCache {
-    fn tree(&self, tenant: TenantId) -> Arc<Mutex<Log>> {
+    fn tree(&self, tenant: TenantId) -> Arc<Mutex<Tree>> {
         let mut trees = self.trees.lock().unwrap_or_else(PoisonError::into_inner);
         if trees.len() >= TREES && !trees.contains_key(&tenant) {
             // Any other will do: what is dropped can be built again.
@@ -50,9 +58,9 @@ impl LogStore for SqliteTenant {
     async fn log_head(&self) -> Result<(u64, Digest), StoreError> {
         let (tenant, tree) = (self.tenant, self.store.inner.logs.tree(self.tenant));
         let head = move |connection: &Connection| {
-            let mut log = tree.lock().unwrap_or_else(PoisonError::into_inner);
-            catch_up(connection, tenant, &mut log)?;
-            Ok((log.size(), log.root()))
+            let mut tree = tree.lock().unwrap_or_else(PoisonError::into_inner);
+            catch_up(connection, tenant, &mut tree)?;
+            Ok((tree.log.size(), tree.log.root()))
         };
         self.store.inner.read(head).await
     }
@@ -70,12 +78,17 @@ impl LogStore for SqliteTenant {
     async fn policies(&self, after: Option<Digest>, limit: NonZeroU32) -> Result<Vec<String>, StoreError> {
         let tenant = self.tenant;
         let after = after.map_or(Vec::new(), |digest| digest.as_bytes().to_vec());
-        let read = move |connection: &Connection| -> rusqlite::Result<Vec<String>> {
-            let text = "SELECT body FROM policies WHERE tenant = ? AND digest > ? ORDER BY digest LIMIT ?";
+        let read = move |connection: &Connection| -> rusqlite::Result<Vec<(Sql<Digest>, String)>> {
+            let text =
+                "SELECT digest, body FROM policies WHERE tenant = ? AND digest > ? ORDER BY digest LIMIT ?";
             let mut select = connection.prepare_cached(text)?;
-            select.query_map(params![Sql(tenant), after, limit.get()], |row| row.get(0))?.collect()
+            select
+                .query_map(params![Sql(tenant), after, limit.get()], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect()
         };
-        self.store.inner.read(move |connection| read(connection).map_err(unavailable)).await
+        let found = self.store.inner.read(move |connection| read(connection).map_err(unavailable)).await?;
+        let text = |(Sql(digest), text)| event::checked_policy(digest, text);
+        found.into_iter().map(text).collect()
     }
 }
 
@@ -92,13 +105,24 @@ impl NextLeaf {
     fn take(&mut self, connection: &Connection, tenant: TenantId) -> rusqlite::Result<u64> {
         let next = match self.0.get(&tenant) {
             Some(next) => *next,
-            None => connection
-                .prepare_cached("SELECT coalesce(max(idx) + 1, 0) FROM leaves WHERE tenant = ?")?
-                .query_row(params![Sql(tenant)], |row| {
-                    row.get::<_, Sql<Seq>>(0).map(|Sql(Seq(next))| next)
-                })?,
+            None => Self::count(connection, tenant)?,
         };
         self.0.insert(tenant, next + 1);
+        Ok(next)
+    }
+
+    fn count(connection: &Connection, tenant: TenantId) -> rusqlite::Result<u64> {
+        let mut select = connection
+            .prepare_cached("SELECT count(*), coalesce(max(idx) + 1, 0) FROM leaves WHERE tenant = ?")?;
+        let (Sql(Seq(count)), Sql(Seq(next))) =
+            select.query_row(params![Sql(tenant)], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        if count != next {
+            // Going on would hide for ever that some are missing.
+            let what =
+                format!("the log of tenant {tenant} has {count} leaves, and the last is number {next}");
+            let kind = rusqlite::types::Type::Integer;
+            return Err(rusqlite::Error::FromSqlConversionFailure(0, kind, what.into()));
+        }
         Ok(next)
     }
 }
@@ -117,13 +141,17 @@ pub(super) fn add_leaf(
     Ok(index)
 }
 
-fn catch_up(connection: &Connection, tenant: TenantId, log: &mut Log) -> Result<(), StoreError> {
-    visit_leaves(connection, tenant, log.size(), u32::MAX, |leaf| {
-        log.push(leaf);
+pub(super) fn catch_up(connection: &Connection, tenant: TenantId, tree: &mut Tree) -> Result<(), StoreError> {
+    visit_leaves(connection, tenant, tree.log.size(), u32::MAX, |leaf| {
+        tree.places.insert((leaf.run, tree.log.push(leaf)));
     })
 }
 
-/// Visits the leaves from index `from` on, in order. One that is missing is damage.
+/// Where a run ends.
+type End = (Seq, Digest);
+
+/// Visits the leaves from index `from` on, in order. One that is missing, or that says something else than the run it
+/// binds, is damage: a root over it would be signed, and be wrong for ever.
 fn visit_leaves(
     connection: &Connection,
     tenant: TenantId,
@@ -131,19 +159,38 @@ fn visit_leaves(
     limit: u32,
     mut visit: impl FnMut(Leaf),
 ) -> Result<(), StoreError> {
-    let text = "SELECT idx, run, seq, head FROM leaves WHERE tenant = ? AND idx >= ? ORDER BY idx LIMIT ?";
-    let mut select = connection.prepare_cached(text).map_err(unavailable)?;
-    let mut rows = select.query(params![Sql(tenant), Sql(Seq(from)), limit]).map_err(unavailable)?;
+    let failed = |error| unavailable(error).within("the leaves");
+    let text = "SELECT l.idx, l.run, l.seq, l.head, coalesce(r.seq, s.seq), coalesce(r.head, s.head), s.seq IS NOT NULL
+         FROM leaves AS l LEFT JOIN runs AS r ON r.tenant = l.tenant AND r.run = l.run
+         LEFT JOIN sealed AS s ON s.tenant = l.tenant AND s.run = l.run
+         WHERE l.tenant = ? AND l.idx >= ? ORDER BY l.idx LIMIT ?";
+    let mut select = connection.prepare_cached(text).map_err(failed)?;
+    let mut rows = select.query(params![Sql(tenant), Sql(Seq(from)), limit]).map_err(failed)?;
     let mut next = from;
-    while let Some(row) = rows.next().map_err(unavailable)? {
-        let leaf = || -> rusqlite::Result<(Seq, Leaf)> {
+    while let Some(row) = rows.next().map_err(failed)? {
+        let read = || -> rusqlite::Result<(Seq, Leaf, Option<End>, bool)> {
             let Sql(index): Sql<Seq> = row.get(0)?;
             let (Sql(run), Sql(seq), Sql(head)) = (row.get(1)?, row.get(2)?, row.get(3)?);
-            Ok((index, Leaf { run, seq, head }))
+            let end: (Option<Sql<Seq>>, Option<Sql<Digest>>) = (row.get(4)?, row.get(5)?);
+            let end = end.0.zip(end.1).map(|(Sql(seq), Sql(head))| (seq, head));
+            Ok((index, Leaf { run, seq, head }, end, row.get(6)?))
         };
-        let (index, leaf) = leaf().map_err(unavailable)?;
+        let (index, leaf, end, is_sealed) = read().map_err(failed)?;
         if index.0 != next {
             return Err(StoreError::Damaged(format!("leaf {next} of tenant {tenant} is missing")));
+        }
+        let bound = match end {
+            Some((seq, head)) if seq == leaf.seq => Some(head),
+            // The event that an earlier leaf of a sealed run binds is gone.
+            Some((seq, _)) if is_sealed && leaf.seq < seq => Some(leaf.head),
+            // Events came after it, and usually another leaf.
+            _ => event::hash_at(connection, tenant, leaf.run, leaf.seq)?,
+        };
+        if bound != Some(leaf.head) {
+            return Err(StoreError::Damaged(format!(
+                "leaf {next} of tenant {tenant} does not bind run {}",
+                leaf.run
+            )));
         }
         visit(leaf);
         next += 1;
@@ -156,20 +203,22 @@ fn prove(
     keys: &Keys,
     tenant: TenantId,
     run: RunId,
-    tree: &Mutex<Log>,
+    tree: &Mutex<Tree>,
 ) -> Result<Option<RunProof>, StoreError> {
-    if run::read(connection, tenant, run).map_err(unavailable)?.is_none() {
+    // Locked before the first read, which takes the snapshot: the tree is then never ahead of what is read.
+    let mut tree = tree.lock().unwrap_or_else(PoisonError::into_inner);
+    let events = event::read(connection, keys, tenant, run, Seq::START, usize::MAX)?;
+    if events.is_empty() {
         return Ok(None);
     }
-    let events = event::read(connection, keys, tenant, run, Seq::START, usize::MAX)?;
     let mut policies = Vec::new();
     for digest in policies_named_by(&events) {
         policies.extend(event::policy(connection, tenant, digest)?);
     }
-    let mut log = tree.lock().unwrap_or_else(PoisonError::into_inner);
-    catch_up(connection, tenant, &mut log)?;
+    catch_up(connection, tenant, &mut tree)?;
+    let Tree { log, places } = &*tree;
     let mut leaves = Vec::new();
-    for index in places(connection, tenant, run)? {
+    for &(_, index) in places.range((run, 0)..=(run, u64::MAX)) {
         let leaf = usize::try_from(index).ok().and_then(|index| log.leaves().get(index)).copied();
         if let (Some(leaf), Some(path)) = (leaf, log.prove_inclusion(index)) {
             leaves.push(LoggedLeaf { leaf, index, path });
@@ -177,18 +226,4 @@ fn prove(
     }
     let record = RunRecord { tenant, run, events, leaves, policies, artifacts: Vec::new() };
     Ok(Some(RunProof { record, size: log.size(), root: log.root() }))
-}
-
-fn places(connection: &Connection, tenant: TenantId, run: RunId) -> Result<Vec<u64>, StoreError> {
-    let places = || -> rusqlite::Result<Vec<u64>> {
-        let mut select = connection.prepare_cached(
-            "SELECT leaf FROM segments WHERE tenant = ? AND run = ? AND leaf IS NOT NULL ORDER BY first_seq",
-        )?;
-        select
-            .query_map(params![Sql(tenant), Sql(run)], |row| {
-                row.get::<_, Sql<Seq>>(0).map(|Sql(Seq(index))| index)
-            })?
-            .collect()
-    };
-    places().map_err(unavailable)
 }

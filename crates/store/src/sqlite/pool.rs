@@ -30,13 +30,14 @@ impl Pool {
         Ok(Self { path: path.to_owned(), idle, returned: Condvar::new() })
     }
 
-    /// Reads on a connection, and gives it back whatever happens.
+    /// Reads on a connection, all of it from one moment, and gives the connection back whatever happens.
     pub(super) fn with<T>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let connection = self.take().map_err(unavailable)?;
-        let found = read(&connection);
+        let found =
+            connection.unchecked_transaction().map_err(unavailable).and_then(|snapshot| read(&snapshot));
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).connections.push(connection);
         self.returned.notify_one();
         found

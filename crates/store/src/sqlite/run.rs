@@ -7,15 +7,23 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use schema::{RunId, SubjectId, TenantId};
 
 use super::row::{Sql, unavailable};
-use super::{SqliteTenant, retention};
-use crate::error::StoreError;
+use super::sum::{with_sum, without_sum};
+use super::{SqliteTenant, event, retention};
+use crate::error::{BoxError, StoreError};
 use crate::run::{RunRow, RunStore, Sealed};
 
 #[async_trait]
 impl RunStore for SqliteTenant {
     async fn run(&self, run: RunId) -> Result<Option<RunRow>, StoreError> {
         let tenant = self.tenant;
-        self.store.inner.read(move |connection| read(connection, tenant, run).map_err(unavailable)).await
+        let read = move |connection: &Connection| match read(connection, tenant, run).map_err(unavailable)? {
+            None if event::has_segment(connection, tenant, run)? => {
+                Err(StoreError::Damaged("it has events and no row".to_owned()))
+            }
+            row => Ok(row),
+        };
+        let row = self.store.inner.read(read).await;
+        row.map_err(|error| error.within(format_args!("run {run}")))
     }
 
     async fn runs(&self, before: Option<RunId>, limit: NonZeroU32) -> Result<Vec<RunRow>, StoreError> {
@@ -24,6 +32,7 @@ impl RunStore for SqliteTenant {
             .inner
             .read(move |connection| list(connection, tenant, before, limit).map_err(unavailable))
             .await
+            .map_err(|error| error.within("the list of runs"))
     }
 
     async fn sealed(&self, run: RunId) -> Result<Option<Sealed>, StoreError> {
@@ -41,11 +50,15 @@ pub(super) fn read(
 ) -> rusqlite::Result<Option<RunRow>> {
     connection
         .prepare_cached(
-            "SELECT row, name
+            "SELECT row, run, seq, head, subject, name
              FROM runs LEFT JOIN subjects ON subjects.tenant = runs.tenant AND subjects.id = runs.subject
              WHERE runs.tenant = ? AND run = ?",
         )?
-        .query_row(params![Sql(tenant), Sql(run)], parse)
+        .query_row(params![Sql(tenant), Sql(run)], |row| match parse(tenant, row)? {
+            // A damaged page can lead to the wrong one.
+            found if found.id != run => Err(damaged(format!("run {} is in its place", found.id).into())),
+            found => Ok(found),
+        })
         .optional()
 }
 
@@ -57,12 +70,18 @@ pub(super) struct Written {
 }
 
 impl Written {
-    pub(super) fn new(row: RunRow, subject: Option<SubjectId>) -> Self {
+    pub(super) fn new(tenant: TenantId, row: RunRow, subject: Option<SubjectId>) -> Self {
         let row = row.at_rest(subject);
         // A row is JSON already; writing it out cannot fail.
-        let text = serde_json::to_string(&row).unwrap_or_default();
+        let text =
+            with_sum(&about(&tenant, subject.as_ref()), &serde_json::to_string(&row).unwrap_or_default());
         Self { row, subject, text }
     }
+}
+
+/// What a row belongs to, and what its checksum covers with it.
+fn about<'a>(tenant: &'a TenantId, subject: Option<&'a SubjectId>) -> [&'a [u8]; 2] {
+    [tenant.as_bytes(), subject.map_or(&[], |subject| subject.as_bytes())]
 }
 
 /// Adds the row of a run that is new. `false` if it is not: it is there, or it was and is sealed.
@@ -87,7 +106,7 @@ pub(super) fn insert(connection: &Connection, tenant: TenantId, new: &Written) -
 /// Replaces the row of a run that is there; whom it is about stays.
 pub(super) fn update(connection: &Connection, tenant: TenantId, row: RunRow) -> rusqlite::Result<()> {
     let subject = subject_of(connection, tenant, row.id)?;
-    let Written { row, text, .. } = Written::new(row, subject);
+    let Written { row, text, .. } = Written::new(tenant, row, subject);
     connection
         .prepare_cached("UPDATE runs SET seq = ?, head = ?, row = ? WHERE tenant = ? AND run = ?")?
         .execute(params![Sql(row.seq), Sql(row.head), text, Sql(tenant), Sql(row.id)])
@@ -109,25 +128,45 @@ fn list(
     limit: NonZeroU32,
 ) -> rusqlite::Result<Vec<RunRow>> {
     // Ids sort by the time they were made, so the key is also the order.
-    let before = before.map_or([0xff; 17].to_vec(), |run| run.as_bytes().to_vec());
-    connection
+    let bound = before.map_or([0xff; 17].to_vec(), |run| run.as_bytes().to_vec());
+    let rows: Vec<RunRow> = connection
         .prepare_cached(
-            "SELECT row, name
+            "SELECT row, run, seq, head, subject, name
              FROM runs LEFT JOIN subjects ON subjects.tenant = runs.tenant AND subjects.id = runs.subject
              WHERE runs.tenant = ? AND run < ? ORDER BY run DESC LIMIT ?",
         )?
-        .query_map(params![Sql(tenant), before, limit.get()], parse)?
-        .collect()
+        .query_map(params![Sql(tenant), bound, limit.get()], |row| parse(tenant, row))?
+        .collect::<Result<_, _>>()?;
+    // What is out of order was not put there.
+    let ids: Vec<RunId> = before.into_iter().chain(rows.iter().map(|row| row.id)).collect();
+    match ids.windows(2).find(|pair| pair[0] <= pair[1]) {
+        Some(pair) => Err(damaged(format!("run {} is in the wrong place", pair[1]).into())),
+        None => Ok(rows),
+    }
 }
 
-fn parse(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunRow> {
-    Ok(kept(row)?.with_subject(row.get(1)?))
+/// The row as a reader sees it.
+fn parse(tenant: TenantId, row: &rusqlite::Row<'_>) -> rusqlite::Result<RunRow> {
+    Ok(kept(tenant, row)?.0.with_subject(row.get(5)?))
 }
 
-/// The row as it is kept, from the first column.
-pub(super) fn kept(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunRow> {
-    let text = row.get_ref(0)?.as_str()?;
-    serde_json::from_str(text).map_err(|error| {
-        rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, error.into())
-    })
+/// The row and whom it is about, if it is as it was written and where it was written.
+pub(super) fn kept(
+    tenant: TenantId,
+    row: &rusqlite::Row<'_>,
+) -> rusqlite::Result<(RunRow, Option<SubjectId>)> {
+    let (Sql(run), Sql(seq), Sql(head)) = (row.get(1)?, row.get(2)?, row.get(3)?);
+    let subject: Option<Sql<SubjectId>> = row.get(4)?;
+    let subject = subject.map(|Sql(id)| id);
+    let text = without_sum(&about(&tenant, subject.as_ref()), row.get_ref(0)?.as_str()?)
+        .ok_or_else(|| damaged(format!("the row of run {run} is not as it was written").into()))?;
+    let found: RunRow = serde_json::from_str(text).map_err(|error| damaged(error.into()))?;
+    if (found.id, found.seq, found.head) != (run, seq, head) {
+        return Err(damaged(format!("the row of run {run} is in the wrong place").into()));
+    }
+    Ok((found, subject))
+}
+
+fn damaged(error: BoxError) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, error)
 }

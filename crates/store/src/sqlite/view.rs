@@ -65,15 +65,13 @@ pub(super) fn rebuild(
         last = Some(id);
         let wanted = derive(connection, tenant, id)?;
         let found = connection
-            .prepare_cached("SELECT row, subject FROM runs WHERE tenant = ? AND run = ?")?
-            .query_row(params![Sql(tenant), Sql(id)], |row| {
-                // A row that cannot be read is as wrong as one that says something else.
-                Ok((run::kept(row).ok(), row.get::<_, Option<Sql<SubjectId>>>(1)?.map(|Sql(id)| id)))
-            })
+            .prepare_cached("SELECT row, run, seq, head, subject FROM runs WHERE tenant = ? AND run = ?")?
+            // A row that cannot be read is as wrong as one that says something else.
+            .query_row(params![Sql(tenant), Sql(id)], |row| Ok(run::kept(tenant, row).ok()))
             .optional()?;
         rebuilt.entries += u64::from(wanted.is_some());
         let same = match (&wanted, &found) {
-            (Some(wanted), Some((Some(row), subject))) => wanted.row == *row && wanted.subject == *subject,
+            (Some(wanted), Some(Some((row, subject)))) => wanted.row == *row && wanted.subject == *subject,
             (None, None) => true,
             _ => false,
         };
@@ -123,7 +121,7 @@ fn derive(connection: &Connection, tenant: TenantId, id: RunId) -> Result<Option
         }
         derived = RunRow::fold_all(derived, id, &events);
     }
-    Ok(derived.map(|row| Written::new(row, subject)))
+    Ok(derived.map(|row| Written::new(tenant, row, subject)))
 }
 
 /// The tenants that have runs.
