@@ -10,7 +10,7 @@ use config::Settings;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use store::StoreError;
-use store::sqlite::{Backup, BackupError, Checked};
+use store::sqlite::{Backup, BackupError, Checked, OpenError};
 
 pub(crate) fn run(common: &Common, target: &Path) -> Result<Answer, Failure> {
     let settings = settings::load(common)?;
@@ -99,5 +99,26 @@ pub(crate) fn not_stored(error: &StoreError) -> Failure {
             "`punk verify --ledger FILE` looks at a database; `punk restore` puts a backup in its place",
         ),
         StoreError::Unavailable(_) => Failure::of(Exit::Environment, "punk_store_unavailable", error),
+    }
+}
+
+/// Why a database is not used.
+pub(crate) fn not_opened(error: &OpenError) -> Failure {
+    match error {
+        OpenError::Refused { cause: StoreError::Damaged(_), .. } | OpenError::NotADatabase { .. } => {
+            Failure::of(Exit::Environment, "punk_store_damaged", error)
+                .hint("nothing was written; `punk restore FILE --replace` puts a backup in its place and keeps this one")
+        }
+        OpenError::Refused { cause: StoreError::Full(_), .. } => {
+            Failure::of(Exit::Environment, "punk_disk_full", error).hint("make room on the disk, then start again")
+        }
+        OpenError::Io { cause, .. } if cause.kind() == std::io::ErrorKind::StorageFull => {
+            Failure::of(Exit::Environment, "punk_disk_full", error).hint("make room on the disk, then start again")
+        }
+        OpenError::InUse { .. } => Failure::of(Exit::Environment, "punk_store_unavailable", error)
+            .hint("stop the other process first: one process at a time writes to a SQLite database"),
+        OpenError::Refused { .. } | OpenError::Io { .. } | OpenError::Migrate { .. } => {
+            Failure::of(Exit::Environment, "punk_store_unavailable", error)
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! The store as it is configured, with the keys that seal what is in it, and all that is derived from it.
 
+use crate::backup::not_opened;
 use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -7,18 +8,19 @@ use config::Settings;
 use crypto::KeyRing;
 use crypto::keyring::Purpose;
 use retention::Keeper;
-use std::error::Error;
 use std::path::Path;
 use std::sync::Arc;
 use store::memory::MemoryStore;
 use store::postgres::PostgresStore;
-use store::sqlite::{Durability, OpenError, SqliteStore};
+use store::sqlite::{Durability, SqliteStore};
 use store::{Masters, Store, View};
 
 /// The store that is configured.
 pub(crate) async fn open(settings: &Settings) -> Result<Arc<dyn Store>, Failure> {
     if let Some(url) = settings.secret("store.url") {
-        let store = PostgresStore::connect(url.expose()).await.map_err(|error| not_opened(&error))?;
+        let store = PostgresStore::connect(url.expose()).await;
+        let store =
+            store.map_err(|error| Failure::of(Exit::Environment, "punk_store_unavailable", &error))?;
         return Ok(Arc::new(store));
     }
     let path = settings.db_path();
@@ -30,7 +32,7 @@ pub(crate) async fn open(settings: &Settings) -> Result<Arc<dyn Store>, Failure>
         Some("fsync") => Durability::Fsync,
         _ => Durability::Commit,
     };
-    let store = SqliteStore::open(&path, durability).map_err(|error| not_sqlite(&error))?;
+    let store = SqliteStore::open(&path, durability).map_err(|error| not_opened(&error))?;
     Ok(Arc::new(store))
 }
 
@@ -59,21 +61,6 @@ pub(crate) async fn open_to_read(settings: &Settings) -> Result<Arc<dyn Store>, 
     }
     let store = SqliteStore::open_to_read(&settings.db_path()).map_err(|error| not_opened(&error))?;
     Ok(Arc::new(store))
-}
-
-/// Why a store is not opened, to who wanted it.
-fn not_opened(error: &dyn Error) -> Failure {
-    Failure::of(Exit::Environment, "punk_store_unavailable", error)
-}
-
-fn not_sqlite(error: &OpenError) -> Failure {
-    let failure = not_opened(error);
-    match error {
-        OpenError::InUse { .. } => {
-            failure.hint("stop the other process first: one process at a time writes to a SQLite database")
-        }
-        _ => failure,
-    }
 }
 
 /// Everything that is derived from events and kept. Erasure and `punk rebuild` go through this list.

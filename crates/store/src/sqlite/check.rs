@@ -1,18 +1,21 @@
-//! Checking a whole database: every chain, every leaf, every derived row. Reads only; the file may be in use.
+//! Checking a whole database: every page, chain, leaf, derived row, policy and job. Reads only; the file may be in use.
+//!
+//! Memory holds one run at a time, and the trees of the logs where their roots are asked for.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::ErrorKind;
 use std::path::Path;
 
-use ledger::audit::Audit;
-use ledger::{Event, Leaf, Log};
+use ledger::Event;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, OpenFlags, OptionalExtension as _, params};
+use rusqlite::{Connection, Row};
 use schema::{Digest, RunId, Seq, TenantId};
 
 use super::row::{Sql, unavailable};
-use super::run;
+use super::{beside, event, job, log, pool, run, wal};
 use crate::error::StoreError;
-use crate::run::{RANGE_SEALED, RunRow, Sealed};
+use crate::run::{RANGE_SEALED, RunRow};
 
 /// What a database was found to hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,148 +35,147 @@ pub struct Checked {
 /// # Errors
 /// The first thing that is not what was written, as [`StoreError::Damaged`].
 pub fn check(path: &Path) -> Result<Checked, StoreError> {
-    let connection =
-        Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(unavailable)?;
+    if nobody_writes(path)
+        && let Some(damage) = wal::damage(path).map_err(StoreError::unavailable)?
+    {
+        return Err(StoreError::Damaged(damage.to_string()));
+    }
+    let connection = pool::read_only(path).map_err(unavailable)?;
     // One snapshot for everything, so that a writer does not look like damage.
-    connection.execute_batch("BEGIN").map_err(unavailable)?;
-    let said: String =
-        connection.query_row("PRAGMA integrity_check(1)", [], |row| row.get(0)).map_err(unavailable)?;
-    if said != "ok" {
-        return Err(StoreError::Damaged(said));
+    let snapshot = connection.unchecked_transaction().map_err(unavailable)?;
+    pages(&snapshot, "integrity_check")?;
+    let (runs, events, given_up) = check_runs(&snapshot)?;
+    let sealed = check_sealed(&snapshot, &given_up)?;
+    let mut logs = Vec::new();
+    for tenant in tenants(&snapshot)? {
+        let mut tree = log::Tree::default();
+        log::catch_up(&snapshot, tenant, &mut tree)?;
+        let log = tree.log;
+        logs.push((tenant, log.size(), log.root()));
     }
-    let sealed = sealed_runs(&connection)?;
-    let mut audits: HashMap<TenantId, Audit> = HashMap::new();
-    let mut rows: HashMap<(TenantId, RunId), RunRow> = HashMap::new();
-    // What the segments say the leaves are, and which runs the ledger itself says were sealed.
-    let mut bound: HashMap<(TenantId, u64), Leaf> = HashMap::new();
-    let mut given_up: HashSet<(TenantId, RunId)> = HashSet::new();
-    segments(&connection, |tenant, run, events, leaf| {
-        let audit = audits.entry(tenant).or_insert_with(|| Audit::new(tenant));
-        for event in &events {
-            audit.event(run, event).map_err(|error| StoreError::Damaged(error.to_string()))?;
-            given_up.extend(runs_sealed_by(event).map(|run| (tenant, run)));
-        }
-        if let (Some(leaf), Some(last)) = (leaf, events.last()) {
-            bound.insert((tenant, leaf), Leaf { run, seq: last.seq, head: last.hash });
-        }
-        if let Some(row) = RunRow::fold_all(rows.remove(&(tenant, run)), run, &events) {
-            rows.insert((tenant, run), row);
-        }
-        Ok(())
-    })?;
-    let logs = logs(&connection, &mut bound, &sealed)?;
-    if let Some(((tenant, index), leaf)) = bound.into_iter().next() {
-        let what = format!("leaf {index} of tenant {tenant}, which binds run {}, is missing", leaf.run);
-        return Err(StoreError::Damaged(what));
-    }
-    for (key @ (_, id), left) in &sealed {
-        if !given_up.contains(key) {
-            let what = format!("the events of run {id} are gone, and the ledger does not say why");
-            return Err(StoreError::Damaged(what));
-        }
-        if rows.contains_key(key) {
-            return Err(StoreError::Damaged(format!("run {id} is sealed at {} and has events", left.seq)));
-        }
-    }
-    for ((tenant, id), row) in &rows {
-        if kept_row(&connection, *tenant, *id)?.as_ref() != Some(row) {
-            return Err(StoreError::Damaged(format!("the row of run {id} is not what its events say")));
-        }
-    }
-    let events = audits.values().map(Audit::events).sum();
-    Ok(Checked { events, runs: rows.len() as u64, sealed: sealed.len() as u64, logs })
+    check_policies(&snapshot)?;
+    visit(&snapshot, &job::all(), |row| job::parse(row).map(drop))?;
+    Ok(Checked { events, runs, sealed, logs })
 }
 
-/// The runs that an event says were sealed.
+/// Whether every page is in order: `quick_check`, or `integrity_check`, which compares the indexes too.
+pub(super) fn pages(connection: &Connection, how: &str) -> Result<(), StoreError> {
+    let said: String = connection
+        .query_row(&format!("PRAGMA {how}(1)"), [], |row| row.get(0))
+        .map_err(|error| unavailable(error).within("the pages"))?;
+    // SQLite may say it in two lines, of which the first names the tree.
+    if said == "ok" { Ok(()) } else { Err(StoreError::Damaged(said.replace('\n', " "))) }
+}
+
+/// Whether the log can be looked at without seeing it half written.
+fn nobody_writes(path: &Path) -> bool {
+    match File::open(beside(path, "-owner")) {
+        Ok(owner) => owner.try_lock_shared().is_ok(),
+        Err(error) => error.kind() == ErrorKind::NotFound,
+    }
+}
+
+/// Runs that the ledger says were given up.
+type GivenUp = HashSet<(TenantId, RunId)>;
+
+/// Every run with its events and its row. How many of both, and which runs they say were given up. What is sealed stays
+/// so: the chains hold without it.
+fn check_runs(connection: &Connection) -> Result<(u64, u64, GivenUp), StoreError> {
+    let (mut runs, mut events, mut given_up) = (0, 0, GivenUp::new());
+    let mut select = connection
+        .prepare("SELECT row, run, seq, head, subject, tenant FROM runs ORDER BY tenant, run")
+        .map_err(unavailable)?;
+    let mut rows = select.query([]).map_err(unavailable)?;
+    while let Some(row) = rows.next().map_err(|error| unavailable(error).within("runs"))? {
+        let Sql(tenant) = row.get(5).map_err(unavailable)?;
+        let (row, _) = run::kept(tenant, row).map_err(unavailable)?;
+        let found = event::read(connection, None, tenant, row.id, Seq::START, usize::MAX)?;
+        if RunRow::fold_all(None, row.id, &found).as_ref() != Some(&row) {
+            return Err(StoreError::Damaged(format!("the row of run {} is not what its events say", row.id)));
+        }
+        runs += 1;
+        events += found.len() as u64;
+        given_up.extend(found.iter().flat_map(runs_sealed_by).map(|run| (tenant, run)));
+    }
+    let strays =
+        "SELECT s.run FROM segments AS s LEFT JOIN runs AS r ON r.tenant = s.tenant AND r.run = s.run
+        WHERE r.run IS NULL LIMIT 1";
+    visit(connection, strays, |row| {
+        let Sql(run): Sql<RunId> = row.get(0)?;
+        Err(damaged(format!("run {run}: it has events and no row")))
+    })?;
+    Ok((runs, events, given_up))
+}
+
+/// The runs that an event says were given up.
 fn runs_sealed_by(event: &Event) -> impl Iterator<Item = RunId> {
     let runs = event.payload.get("runs").filter(|_| event.r#type == RANGE_SEALED);
     let runs = runs.and_then(|field| field.value()?.as_array());
     runs.into_iter().flatten().filter_map(|run| run.as_str()?.parse().ok())
 }
 
-/// Each tenant's log, after every leaf was found to bind a segment or a sealed run. Takes what it found out of `bound`.
-fn logs(
-    connection: &Connection,
-    bound: &mut HashMap<(TenantId, u64), Leaf>,
-    sealed: &HashMap<(TenantId, RunId), Sealed>,
-) -> Result<Vec<(TenantId, u64, Digest)>, StoreError> {
-    let mut logs: BTreeMap<TenantId, Log> = BTreeMap::new();
-    let mut select = connection
-        .prepare("SELECT tenant, idx, run, seq, head FROM leaves ORDER BY tenant, idx")
-        .map_err(unavailable)?;
-    let mut rows = select.query([]).map_err(unavailable)?;
-    while let Some(row) = rows.next().map_err(unavailable)? {
-        let read = || -> rusqlite::Result<(TenantId, u64, Leaf)> {
-            let (Sql(tenant), Sql(Seq(index))) = (row.get(0)?, row.get(1)?);
-            let (Sql(run), Sql(seq), Sql(head)) = (row.get(2)?, row.get(3)?, row.get(4)?);
-            Ok((tenant, index, Leaf { run, seq, head }))
-        };
-        let (tenant, index, leaf) = read().map_err(unavailable)?;
-        let log = logs.entry(tenant).or_default();
-        if index != log.size() {
-            return Err(StoreError::Damaged(format!("leaf {} of tenant {tenant} is missing", log.size())));
-        }
-        let holds = match (bound.remove(&(tenant, index)), sealed.get(&(tenant, leaf.run))) {
-            (Some(bound), None) => bound == leaf,
-            (None, Some(left)) if left.leaf == index => (left.seq, left.head) == (leaf.seq, leaf.head),
-            // One of the leaves that the run had before its last.
-            (None, Some(left)) => leaf.seq < left.seq,
-            _ => false,
-        };
-        if !holds {
-            return Err(StoreError::Damaged(format!(
-                "leaf {index} of tenant {tenant} binds run {}, which ends elsewhere",
-                leaf.run
+/// Every run that was given up: the ledger says so, and its leaf is where it should be. How many.
+fn check_sealed(connection: &Connection, given_up: &GivenUp) -> Result<u64, StoreError> {
+    let mut sealed = 0;
+    let text = "SELECT s.tenant, s.run, s.seq, s.head, l.run, l.seq, l.head
+        FROM sealed AS s LEFT JOIN leaves AS l ON l.tenant = s.tenant AND l.idx = s.leaf";
+    visit(connection, text, |row| {
+        let (Sql(tenant), Sql(run)): (Sql<TenantId>, Sql<RunId>) = (row.get(0)?, row.get(1)?);
+        if !given_up.contains(&(tenant, run)) {
+            return Err(damaged(format!(
+                "the events of run {run} are gone, and the ledger does not say why"
             )));
         }
-        log.push(leaf);
-    }
-    Ok(logs.into_iter().map(|(tenant, log)| (tenant, log.size(), log.root())).collect())
+        let end: (Sql<Seq>, Sql<Digest>) = (row.get(2)?, row.get(3)?);
+        let leaf: (Option<Sql<RunId>>, Option<Sql<Seq>>, Option<Sql<Digest>>) =
+            (row.get(4)?, row.get(5)?, row.get(6)?);
+        let (Some(Sql(bound)), Some(Sql(seq)), Some(Sql(head))) = leaf else {
+            return Err(damaged(format!("the leaf of run {run}, which is sealed, is missing")));
+        };
+        if (bound, seq, head) != (run, end.0.0, end.1.0) {
+            return Err(damaged(format!("the leaf of run {run}, which is sealed, binds something else")));
+        }
+        sealed += 1;
+        Ok(())
+    })?;
+    Ok(sealed)
 }
 
-fn sealed_runs(connection: &Connection) -> Result<HashMap<(TenantId, RunId), Sealed>, StoreError> {
-    let read = || -> rusqlite::Result<_> {
-        let mut select = connection.prepare("SELECT tenant, run, seq, head, leaf FROM sealed")?;
-        let rows = select.query_map([], |row| {
-            let (Sql(tenant), Sql(run)) = (row.get(0)?, row.get(1)?);
-            let (Sql(seq), Sql(head), Sql(Seq(leaf))) = (row.get(2)?, row.get(3)?, row.get(4)?);
-            Ok(((tenant, run), Sealed { seq, head, leaf }))
-        })?;
-        rows.collect()
+/// Whoever has runs or leaves.
+fn tenants(connection: &Connection) -> Result<Vec<TenantId>, StoreError> {
+    let mut tenants = Vec::new();
+    visit(connection, "SELECT tenant FROM runs UNION SELECT tenant FROM leaves ORDER BY tenant", |row| {
+        tenants.push(row.get::<_, Sql<_>>(0)?.0);
+        Ok(())
+    })?;
+    Ok(tenants)
+}
+
+fn check_policies(connection: &Connection) -> Result<(), StoreError> {
+    visit(connection, "SELECT digest, body FROM policies", |row| {
+        let Sql(digest) = row.get(0)?;
+        event::checked_policy(digest, row.get(1)?).map(drop).map_err(|error| damaged(error.to_string()))
+    })
+}
+
+fn visit(
+    connection: &Connection,
+    text: &str,
+    mut visit: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
+) -> Result<(), StoreError> {
+    let mut read = || -> rusqlite::Result<()> {
+        let mut select = connection.prepare(text)?;
+        let mut rows = select.query([])?;
+        while let Some(row) = rows.next()? {
+            visit(row)?;
+        }
+        Ok(())
     };
     read().map_err(unavailable)
 }
 
-/// A run's row as it is kept, without what a reader is shown of its subject.
-fn kept_row(connection: &Connection, tenant: TenantId, id: RunId) -> Result<Option<RunRow>, StoreError> {
-    connection
-        .prepare_cached("SELECT row, run, seq, head, subject FROM runs WHERE tenant = ? AND run = ?")
-        .and_then(|mut select| {
-            let read = |row: &rusqlite::Row<'_>| Ok(run::kept(tenant, row)?.0);
-            select.query_row(params![Sql(tenant), Sql(id)], read).optional()
-        })
-        .map_err(unavailable)
-}
-
-/// Visits every segment in the order it was written, with the place of its leaf.
-fn segments(
-    connection: &Connection,
-    mut visit: impl FnMut(TenantId, RunId, Vec<Event>, Option<u64>) -> Result<(), StoreError>,
-) -> Result<(), StoreError> {
-    let mut select = connection
-        .prepare("SELECT tenant, run, body, leaf FROM segments ORDER BY id")
-        .map_err(unavailable)?;
-    let mut rows = select.query([]).map_err(unavailable)?;
-    while let Some(row) = rows.next().map_err(unavailable)? {
-        let read = || -> rusqlite::Result<_> {
-            let (Sql(tenant), Sql(run)) = (row.get(0)?, row.get(1)?);
-            let leaf: Option<Sql<Seq>> = row.get(3)?;
-            Ok((tenant, run, leaf.map(|Sql(Seq(index))| index)))
-        };
-        let (tenant, run, leaf) = read().map_err(unavailable)?;
-        visit(tenant, run, parse(run, row.get_ref(2).map_err(unavailable)?)?, leaf)?;
-    }
-    Ok(())
+fn damaged(what: String) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Blob, what.into())
 }
 
 /// The events of a segment, with what is sealed left as digests.

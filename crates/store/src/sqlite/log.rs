@@ -207,7 +207,7 @@ fn prove(
 ) -> Result<Option<RunProof>, StoreError> {
     // Locked before the first read, which takes the snapshot: the tree is then never ahead of what is read.
     let mut tree = tree.lock().unwrap_or_else(PoisonError::into_inner);
-    let events = event::read(connection, keys, tenant, run, Seq::START, usize::MAX)?;
+    let events = event::read(connection, Some(keys), tenant, run, Seq::START, usize::MAX)?;
     if events.is_empty() {
         return Ok(None);
     }

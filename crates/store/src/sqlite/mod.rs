@@ -7,6 +7,7 @@ mod backup;
 mod check;
 mod checkpoint;
 mod event;
+mod guard;
 mod job;
 mod log;
 mod migrate;
@@ -38,6 +39,7 @@ use crate::{JobQueue, Store, TenantStore, View};
 pub use backup::{Backup, BackupError, Progress, backup};
 pub use check::{Checked, check};
 use checkpoint::Checkpointer;
+use guard::{Found, Looked};
 use log::LogCache;
 pub use migrate::MigrateError;
 use pool::Pool;
@@ -73,13 +75,22 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// It is not a database, or a damaged one.
-    #[error("{path} is not a database that can be read; restore a backup of it")]
+    #[error("{path} is not a database that can be read")]
     NotADatabase {
         /// The file.
         path: PathBuf,
         /// What SQLite says.
         #[source]
         cause: rusqlite::Error,
+    },
+    /// Looking at it found damage, or could not be done.
+    #[error("{path} is not used")]
+    Refused {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        #[source]
+        cause: StoreError,
     },
     /// Its schema cannot be brought up to date.
     #[error("the schema of {path} cannot be brought up to date")]
@@ -105,6 +116,7 @@ struct Inner {
     logs: LogCache,
     keys: Keys,
     new_work: Notify,
+    found: Found,
     /// Held as long as the store is: one owner per database.
     _owner: Option<File>,
 }
@@ -123,10 +135,20 @@ impl SqliteStore {
     /// # Errors
     /// See [`OpenError`].
     pub fn open_with(path: &Path, durability: Durability, options: Options) -> Result<Self, OpenError> {
+        Self::open_checking(path, durability, options, guard::CHECK_FIRST)
+    }
+
+    fn open_checking(
+        path: &Path,
+        durability: Durability,
+        options: Options,
+        check_first: u64,
+    ) -> Result<Self, OpenError> {
         let io = |cause| OpenError::Io { path: path.to_owned(), cause };
         let damaged = |cause| OpenError::NotADatabase { path: path.to_owned(), cause };
         let owner = own(path)?;
         private_file(path).map_err(io)?;
+        let looked = guard::before_use(path, check_first)?;
         let mut connection = connect(path, durability).map_err(damaged)?;
         migrate::run(&mut connection, path)
             .map_err(|cause| OpenError::Migrate { path: path.to_owned(), cause })?;
@@ -135,7 +157,11 @@ impl SqliteStore {
         // A disk may take its time; a caller's thread has other callers to serve.
         let options = Options { alone: options.alone && durability == Durability::Commit, ..options };
         let writer = GroupCommit::start(SqliteWriter::new(connection, checkpointer), options).map_err(io)?;
-        Ok(Self::of(Some(writer), readers, Some(owner)))
+        let store = Self::of(Some(writer), readers, Some(owner));
+        if looked == Looked::NotYet {
+            guard::in_background(path, store.inner.found.clone()).map_err(io)?;
+        }
+        Ok(store)
     }
 
     /// Opens an existing database to read, also while another process owns it. Whatever writes is refused.
@@ -153,12 +179,11 @@ impl SqliteStore {
     }
 
     fn of(writer: Option<GroupCommit<SqliteWriter>>, readers: Pool, owner: Option<File>) -> Self {
-        let (logs, keys, new_work) = (LogCache::default(), Keys::default(), Notify::new());
-        Self { inner: Arc::new(Inner { writer, readers, logs, keys, new_work, _owner: owner }) }
+        let (logs, keys) = (LogCache::default(), Keys::default());
+        let (new_work, found) = (Notify::new(), Found::default());
+        Self { inner: Arc::new(Inner { writer, readers, logs, keys, new_work, found, _owner: owner }) }
     }
-}
 
-impl SqliteStore {
     /// The tables there are, by name.
     ///
     /// # Errors
@@ -275,6 +300,7 @@ impl Inner {
             let refused = StoreError::unavailable("the database is open to read only");
             return Err(writer::WriteError::Store(Arc::new(refused)));
         };
+        self.found.nothing().map_err(|error| writer::WriteError::Store(Arc::new(error)))?;
         writer.submit(request).await.map_err(|error| match error {
             SubmitError::Refused(error) => error,
             SubmitError::Gone => writer::WriteError::Gone,
