@@ -15,6 +15,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 use tempfile::NamedTempFile;
 
+use super::beside;
 use super::check::{Checked, check};
 use super::row::unavailable;
 use crate::error::StoreError;
@@ -117,7 +118,12 @@ pub(super) fn copy(
         });
         loop {
             match copied.recv_timeout(TELL_EVERY) {
-                Ok(copied) => return copied,
+                Ok(copied) => {
+                    return copied.inspect_err(|_| {
+                        // A copy that failed leaves its journal, which would make sense to nobody.
+                        let _ = std::fs::remove_file(beside(file.path(), "-journal"));
+                    });
+                }
                 Err(RecvTimeoutError::Timeout) => {
                     let bytes = file.as_file().metadata().map_or(0, |metadata| metadata.len());
                     tell(Progress::Copying { bytes, of });

@@ -14,6 +14,7 @@ mod migrate;
 mod pool;
 mod restore;
 mod retention;
+mod room;
 mod row;
 mod run;
 mod subject;
@@ -147,6 +148,8 @@ impl SqliteStore {
         let io = |cause| OpenError::Io { path: path.to_owned(), cause };
         let damaged = |cause| OpenError::NotADatabase { path: path.to_owned(), cause };
         let owner = own(path)?;
+        room::is_left(path)
+            .map_err(|cause| OpenError::Refused { path: path.to_owned(), cause: room::told(cause) })?;
         private_file(path).map_err(io)?;
         let looked = guard::before_use(path, check_first)?;
         let mut connection = connect(path, durability).map_err(damaged)?;
@@ -266,7 +269,10 @@ impl Store for SqliteStore {
     }
 
     async fn ready(&self) -> Result<(), StoreError> {
-        self.inner.write(writer::Request::Nothing).await.map(drop).map_err(Into::into)
+        self.inner.write(writer::Request::Nothing).await?;
+        let inner = self.inner.clone();
+        let room = tokio::task::spawn_blocking(move || room::is_left(inner.readers.path())).await;
+        room.map_err(StoreError::unavailable)?.map_err(room::told)
     }
 
     fn seal_with(&self, masters: Masters) {

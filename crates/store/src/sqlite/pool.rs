@@ -30,6 +30,11 @@ impl Pool {
         Ok(Self { path: path.to_owned(), idle, returned: Condvar::new() })
     }
 
+    /// The file that is read.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Reads on a connection, all of it from one moment, and gives the connection back whatever happens.
     pub(super) fn with<T>(
         &self,
