@@ -80,3 +80,38 @@ fn the_server_does_not_start_on_a_damaged_database_and_says_what_is_damaged() {
     assert_eq!(world.punk(&["restore", "good.db", "--replace"]).code, 0);
     assert_eq!(Gateway::start(&world, &[]).packet(&run).status, 200);
 }
+
+#[test]
+fn commits_behind_damage_in_the_log_are_not_dropped_silently_and_the_rest_can_be_saved() {
+    let world = World::new();
+    let gateway = Gateway::start(&world, &[]);
+    let runs: Vec<String> =
+        (0..30).map(|number| gateway.chat(&format!("{number}")).header("x-punk-run-id").to_owned()).collect();
+    drop(gateway); // kill -9: everything is in the log
+    let mut log = std::fs::read(world.path("data/punk.db-wal")).unwrap();
+    let middle = 32 + log.len() / 4_120 / 2 * 4_120 + 1_000;
+    log[middle] ^= 0x40;
+    std::fs::write(world.path("data/punk.db-wal"), &log).unwrap();
+    for arguments in [&["serve", "--port", "0"][..], &["verify", "--ledger", "data/punk.db"]] {
+        let refused = world.punk(arguments);
+        assert!(refused.code == 1 || refused.code == 3, "{}", refused.told());
+        let said = refused.stdout + &refused.stderr;
+        assert!(said.contains("write-ahead log is damaged") && said.contains("commits follow it"), "{said}");
+        assert!(std::fs::read(world.path("data/punk.db-wal")).unwrap() == log, "it is left alone");
+    }
+    // As docs/how-to/back-up-and-restore.md says.
+    let saved = world.punk(&["backup", "whole.db", "--json"]);
+    assert_eq!(saved.code, 0, "{}", saved.told());
+    let whole = usize::try_from(saved.json()["runs"].as_u64().unwrap()).unwrap();
+    assert!(0 < whole && whole < runs.len(), "{whole} runs are before the damage");
+    assert_eq!(world.punk(&["restore", "whole.db", "--replace"]).code, 0);
+    assert!(std::fs::read(world.path("data/punk.db.replaced-1-wal")).unwrap() == log, "and is kept");
+    let gateway = Gateway::start(&world, &[]);
+    for (number, run) in runs.iter().enumerate() {
+        assert_eq!(
+            gateway.packet(run).status,
+            if number < whole { 200 } else { 404 },
+            "run {number} of {whole}"
+        );
+    }
+}
