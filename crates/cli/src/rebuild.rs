@@ -20,7 +20,7 @@ pub(crate) fn run(common: &Common) -> Result<Answer, Failure> {
 
 async fn rebuild(settings: &Settings) -> Result<Answer, Failure> {
     storage::must_exist(settings, "rebuilt")?;
-    let store = storage::open(settings).await?;
+    let store = storage::open_to_repair(settings).await?;
     let views = storage::views(&*store);
     let mut done: Vec<(&str, Rebuilt)> = views.iter().map(|view| (view.name(), Rebuilt::default())).collect();
     let line = ProgressLine::new();

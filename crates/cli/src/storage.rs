@@ -54,6 +54,15 @@ pub(crate) fn must_exist(settings: &Settings, what: &str) -> Result<(), Failure>
     Ok(())
 }
 
+/// The store that is configured, though its derived rows may be wrong: they are to be made again.
+pub(crate) async fn open_to_repair(settings: &Settings) -> Result<Arc<dyn Store>, Failure> {
+    if settings.secret("store.url").is_some() {
+        return open(settings).await;
+    }
+    let store = SqliteStore::open_to_repair(&settings.db_path()).map_err(|error| not_opened(&error))?;
+    Ok(Arc::new(store))
+}
+
 /// The store that is configured, to read: also while another process writes to it.
 pub(crate) async fn open_to_read(settings: &Settings) -> Result<Arc<dyn Store>, Failure> {
     if settings.secret("store.url").is_some() {

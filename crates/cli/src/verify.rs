@@ -110,12 +110,20 @@ fn check_ledger(path: &Path) -> Result<Answer, Failure> {
                 ["  events".to_owned(), format!("{}, every one as it was recorded", checked.events)],
                 ["  runs".to_owned(), format!("{}, every row what its events say", checked.runs)],
             ];
+            if checked.sealed > 0 {
+                rows.push([
+                    "  sealed".to_owned(),
+                    format!("{} sealed runs, of which the heads are in the log", checked.sealed),
+                ]);
+            }
             for (tenant, size, root) in &checked.logs {
                 rows.push([format!("  log {tenant}"), format!("{size} leaves, root {root}")]);
             }
             let log = |(tenant, size, root): &_| json!({ "tenant": tenant, "size": size, "root": root });
             let logs: Vec<Value> = checked.logs.iter().map(log).collect();
-            let json = json!({ "valid": true, "events": checked.events, "runs": checked.runs, "logs": logs });
+            let json = json!({
+                "valid": true, "events": checked.events, "runs": checked.runs, "sealed": checked.sealed, "logs": logs,
+            });
             Ok(Answer::success(format!("valid\n{}", columns(&rows)), json))
         }
         Err(StoreError::Damaged(what)) => Ok(Answer {

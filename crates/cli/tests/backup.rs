@@ -14,7 +14,7 @@ use world::gateway::Gateway;
 fn with_runs(runs: usize) -> (World, Vec<String>) {
     let world = World::new();
     let gateway = Gateway::start(&world, &[]);
-    let chat = |number| gateway.chat(&format!("question {number}")).header("x-punk-run-id").to_owned();
+    let chat = |number| gateway.ask(&format!("question {number}")).header("x-punk-run-id").to_owned();
     let ids = (0..runs).map(chat).collect();
     drop(gateway);
     (world, ids)
@@ -100,7 +100,8 @@ fn a_backup_says_that_the_keys_are_not_in_it() {
     let made = world.punk(&["backup", "copy.db"]);
     assert_eq!((made.code, made.stderr.as_str()), (0, ""));
     assert!(made.stdout.contains("the keys that sign its proofs are not in it"), "{}", made.stdout);
-    assert!(made.stdout.contains("  runs    1\n  events  4,"), "{}", made.stdout);
+    assert!(made.stdout.contains("  runs    1\n  sealed  0 runs"), "{}", made.stdout);
+    assert!(made.stdout.contains("\n  events  4,"), "{}", made.stdout);
     // Nor are they made: who restores without them is told.
     let elsewhere = World::new();
     std::fs::copy(world.path("copy.db"), elsewhere.path("copy.db")).unwrap();

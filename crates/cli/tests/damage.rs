@@ -37,7 +37,7 @@ fn change(world: &World, from: &str, to: &str) -> usize {
 fn what_is_damaged_under_a_running_server_is_not_served_and_the_rest_is() {
     let world = World::new();
     let gateway = Gateway::start(&world, &[]);
-    let run = |content: &str| gateway.chat(content).header("x-punk-run-id").to_owned();
+    let run = |content: &str| gateway.ask(content).header("x-punk-run-id").to_owned();
     let (good, bad) = (run("a good one"), run("a parcel"));
     assert!(change(&world, "a parcel", "a barrel") > 0);
     let get = |path: String| gateway.request("GET", &path, &[], "");
@@ -62,7 +62,7 @@ fn what_is_damaged_under_a_running_server_is_not_served_and_the_rest_is() {
 fn the_server_does_not_start_on_a_damaged_database_and_says_what_is_damaged() {
     let world = World::new();
     let gateway = Gateway::start(&world, &[]);
-    let run = gateway.chat("a parcel").header("x-punk-run-id").to_owned();
+    let run = gateway.ask("a parcel").header("x-punk-run-id").to_owned();
     drop(gateway);
     // Started once more and backed up, so that everything is in the main file.
     assert_eq!(world.punk(&["backup", "good.db"]).code, 0);
@@ -86,7 +86,7 @@ fn commits_behind_damage_in_the_log_are_not_dropped_silently_and_the_rest_can_be
     let world = World::new();
     let gateway = Gateway::start(&world, &[]);
     let runs: Vec<String> =
-        (0..30).map(|number| gateway.chat(&format!("{number}")).header("x-punk-run-id").to_owned()).collect();
+        (0..30).map(|number| gateway.ask(&format!("{number}")).header("x-punk-run-id").to_owned()).collect();
     drop(gateway); // kill -9: everything is in the log
     let mut log = std::fs::read(world.path("data/punk.db-wal")).unwrap();
     let middle = 32 + log.len() / 4_120 / 2 * 4_120 + 1_000;

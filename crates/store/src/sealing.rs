@@ -2,8 +2,8 @@
 //!
 //! A segment is kept in two parts. What the chain hashes stays readable: places, times, types, the digest of every field, and
 //! the fields that say nothing about anybody ([`OPEN`]). The values of all other fields are sealed under the subject's key.
-//! That key is kept wrapped by the installation's, in one row; when the row is gone, the digests are left and every chain
-//! still verifies.
+//! That key is kept wrapped by the installation's, in one row; when it is gone, the digests are left and every chain still
+//! verifies.
 //!
 //! - A segment whose append names no subject is not sealed: there is nobody to erase it for.
 //! - Whether a key is still there is asked of the database, every time. Memory only saves the work of unwrapping it.
@@ -80,6 +80,14 @@ pub(crate) struct SubjectRow {
     pub(crate) wrapped: Vec<u8>,
 }
 
+/// Whose key opens a segment, as the database says.
+pub(crate) enum Holder {
+    /// Somebody's.
+    Known(SubjectRow),
+    /// Nobody's any more.
+    Erased,
+}
+
 /// A subject's key, ready for use.
 #[derive(Debug)]
 pub(crate) struct SubjectKey {
@@ -124,7 +132,7 @@ impl Keys {
         let master = self.masters().first().ok_or_else(no_master)?;
         let key = DataKey::generate().map_err(StoreError::unavailable)?;
         let wrapped = key.wrap(master, &names(tenant, id)).map_err(StoreError::unavailable)?;
-        Ok(SubjectRow { id, wrapped })
+        Ok(SubjectRow { id, wrapped: with_sum(wrapped) })
     }
 
     /// The key that the row holds, kept for the next time.
@@ -138,7 +146,8 @@ impl Keys {
         let key = match known {
             Some(key) => key,
             None => {
-                let key = DataKey::unwrap(self.masters(), &names(tenant, row.id), &row.wrapped);
+                let wrapped = without_sum(&row.wrapped).ok_or_else(|| key_damaged(row.id))?;
+                let key = DataKey::unwrap(self.masters(), &names(tenant, row.id), wrapped);
                 let key = key.map_err(|_| {
                     StoreError::unavailable(format!(
                         "the key of subject {} does not open: the key ring is not the one it was made with",
@@ -168,12 +177,14 @@ impl Keys {
         tenant: TenantId,
         run: RunId,
         body: &[u8],
-        sealed: Option<(&[u8], SubjectRow)>,
+        sealed: Option<(&[u8], Holder)>,
     ) -> Result<Vec<Event>, StoreError> {
         let damaged = |what: String| StoreError::Damaged(format!("a segment of run {run}: {what}"));
         let mut events: Vec<Event> =
             serde_json::from_slice(body).map_err(|error| damaged(error.to_string()))?;
-        let (Some((sealed, row)), Some(first)) = (sealed, events.first()) else { return Ok(events) };
+        let (Some((sealed, holder)), Some(first)) = (sealed, events.first()) else { return Ok(events) };
+        let sealed = without_sum(sealed).ok_or_else(|| damaged("its sealed values have changed".into()))?;
+        let Holder::Known(row) = holder else { return Ok(events) };
         let key = self.learn(tenant, None, &row)?;
         let opened = key.key.open(&place(tenant, run, first.seq), sealed);
         let opened = opened.map_err(|error| damaged(error.to_string()))?;
@@ -203,7 +214,7 @@ pub(crate) fn keep_segment(
     }
     let values = zeroize::Zeroizing::new(serde_json::to_vec(&values).unwrap_or_default());
     let sealed = key.key.seal(&place(tenant, run, first.seq), &values).map_err(StoreError::unavailable)?;
-    Ok(Kept { body: serde_json::to_vec(&open).unwrap_or_default(), sealed: Some(sealed) })
+    Ok(Kept { body: serde_json::to_vec(&open).unwrap_or_default(), sealed: Some(with_sum(sealed)) })
 }
 
 /// Takes the values out of an event that are about somebody, and leaves their digests.
@@ -217,6 +228,23 @@ pub(crate) fn take_values(event: &mut Event) -> Result<Payload, StoreError> {
         }
     }
     Ok(values)
+}
+
+/// Sealed bytes with a checksum behind them: whoever checks a database need not have its keys.
+fn with_sum(mut sealed: Vec<u8>) -> Vec<u8> {
+    let sum = crc32fast::hash(&sealed);
+    sealed.extend_from_slice(&sum.to_le_bytes());
+    sealed
+}
+
+/// The sealed bytes, if they are what was written.
+pub(crate) fn without_sum(kept: &[u8]) -> Option<&[u8]> {
+    let (sealed, sum) = kept.split_last_chunk::<4>()?;
+    (crc32fast::hash(sealed).to_le_bytes() == *sum).then_some(sealed)
+}
+
+pub(crate) fn key_damaged(subject: SubjectId) -> StoreError {
+    StoreError::Damaged(format!("the key of subject {subject} is not what was written"))
 }
 
 /// Whose key a wrapped key is: it opens as nobody else's.

@@ -10,12 +10,13 @@
 )]
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
-use schema::{JobId, RunId, Seq, TenantId};
+use schema::{JobId, RunId, Seq, Subject, TenantId};
 use serde_json::json;
 use store::conformance::{Corner, Story, limit};
 use store::sqlite::{Durability, OpenError, SqliteStore, check};
-use store::{Commit, Settle, Store, StoreError};
+use store::{Append, Commit, Masters, Settle, Store, StoreError};
 
 const PAGE: usize = 4096;
 
@@ -41,18 +42,31 @@ struct Written {
     bytes: Vec<u8>,
 }
 
+/// Opens a database with the one key that everything in these tests is sealed with.
+fn opened(path: &Path) -> Result<SqliteStore, OpenError> {
+    SqliteStore::open(path, Durability::Commit).map(keyed)
+}
+
+fn keyed(store: SqliteStore) -> SqliteStore {
+    store.seal_with(Masters::new(vec![crypto::SealKey::from_bytes([7; 32])]));
+    store
+}
+
 /// A database with pages of every kind in it.
 async fn written() -> Written {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("punk.db");
-    let store = SqliteStore::open(&path, Durability::Commit).unwrap();
+    let store = opened(&path).unwrap();
     let mut tenants = Vec::new();
     for _ in 0..2 {
         let corner = Corner::of(&store);
         let (mut runs, mut jobs) = (Vec::new(), Vec::new());
         for number in 0..36usize {
             let mut story = corner.story();
-            corner.append([story.go_on(1 + number % 3)]).await.unwrap();
+            // Some are about somebody, and sealed.
+            let subject = Subject::try_from(format!("person {}", number % 3)).ok();
+            let begun = story.go_on(1 + number % 3);
+            corner.append([Append { subject: subject.filter(|_| number % 2 == 1), ..begun }]).await.unwrap();
             // Longer than a page now and then, so that it goes on in others.
             let long = if number % 12 == 7 { "long ".repeat(2_000) } else { "short".to_owned() };
             let policy = format!("policy {} of {}", number % 3, corner.id);
@@ -197,19 +211,26 @@ fn a_store_on_damaged_pages_gives_back_what_was_written_or_says_damaged() {
     let whole = {
         let path = folder.path().join("whole.db");
         std::fs::write(&path, &written.bytes).unwrap();
-        runtime.block_on(answers(&SqliteStore::open(&path, Durability::Commit).unwrap(), &written))
+        runtime.block_on(answers(&opened(&path).unwrap(), &written))
     };
     assert!(whole.values().all(Result::is_ok));
     let pages = written.bytes.len() / PAGE;
+    let by_kind: BTreeMap<&str, usize> =
+        (0..pages).rev().map(|page| (kind(&written.bytes, page), page)).collect();
+    let first_of_each: Vec<usize> = by_kind.into_values().collect();
     for round in 0..rounds(60) {
         let path = folder.path().join(format!("{round}.db"));
         let mut bytes = written.bytes.clone();
-        // Every page in turn first, then any.
-        let page = if round < pages { round * 7 % pages } else { dice.roll(pages) };
+        // One page of every kind first, then every page in turn, then any.
+        let page = match first_of_each.get(round) {
+            Some(page) => *page,
+            None if round < pages => round * 7 % pages,
+            None => dice.roll(pages),
+        };
         *kinds.entry(kind(&bytes, page)).or_default() += 1;
         let changed = change(&mut bytes, page, &mut dice);
         std::fs::write(&path, &bytes).unwrap();
-        match SqliteStore::open(&path, Durability::Commit) {
+        match opened(&path) {
             Err(error) => {
                 assert!(says_damaged(&error), "{changed}: {error:?}");
                 assert!(std::fs::read(&path).unwrap() == bytes, "{changed}: something was written over it");
@@ -250,7 +271,7 @@ fn reads_verify_what_they_read_even_where_nobody_looked_first() {
     let mut dice = Dice(20_260_102);
     let path = folder.path().join("punk.db");
     std::fs::write(&path, &written.bytes).unwrap();
-    let whole = runtime.block_on(answers(&SqliteStore::open_to_read(&path).unwrap(), &written));
+    let whole = runtime.block_on(answers(&keyed(SqliteStore::open_to_read(&path).unwrap()), &written));
     let pages = written.bytes.len() / PAGE;
     let mut noticed = 0;
     for round in 0..rounds(60) {
@@ -258,7 +279,7 @@ fn reads_verify_what_they_read_even_where_nobody_looked_first() {
         let mut bytes = written.bytes.clone();
         let changed = change(&mut bytes, dice.roll(pages), &mut dice);
         std::fs::write(&path, &bytes).unwrap();
-        let store = match SqliteStore::open_to_read(&path) {
+        let store = match SqliteStore::open_to_read(&path).map(keyed) {
             Ok(store) => store,
             Err(error) => {
                 assert!(says_damaged(&error), "{changed}: {error:?}");
@@ -291,7 +312,7 @@ fn a_damaged_write_ahead_log_is_refused_and_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("punk.db");
     // As a killed process leaves it: copied while the store is open.
-    let store = SqliteStore::open(&path, Durability::Commit).unwrap();
+    let store = opened(&path).unwrap();
     let corner = Corner::of(&store);
     let mut runs = Vec::new();
     for _ in 0..20 {
@@ -317,7 +338,7 @@ fn a_damaged_write_ahead_log_is_refused_and_left_alone() {
         changed[place] ^= u8::try_from(1 + dice.roll(255)).unwrap();
         std::fs::write(&copy, &main).unwrap();
         std::fs::write(&copy_log, &changed).unwrap();
-        match SqliteStore::open(&copy, Durability::Commit) {
+        match opened(&copy) {
             Ok(store) => {
                 let answers = runtime.block_on(answers(&store, &written));
                 assert_eq!(format!("{answers:?}"), format!("{whole:?}"), "byte {place}");
@@ -346,13 +367,11 @@ fn damage_is_named_by_the_run_and_the_event() {
         (0..bytes.len() - 6).filter(|place| bytes[*place..].starts_with(b"\"step\"")).collect();
     places.into_iter().for_each(|place| bytes[place + 3] = b'o');
     std::fs::write(&path, &bytes).unwrap();
-    let Err(OpenError::Refused { cause: StoreError::Damaged(what), .. }) =
-        SqliteStore::open(&path, Durability::Commit)
-    else {
+    let Err(OpenError::Refused { cause: StoreError::Damaged(what), .. }) = opened(&path) else {
         panic!("it is damaged")
     };
     assert!(what.starts_with("run run_") && what.contains("event 2 (stop) does not hash"), "{what}");
-    let store = SqliteStore::open_to_read(&path).unwrap();
+    let store = keyed(SqliteStore::open_to_read(&path).unwrap());
     let answers = runtime.block_on(answers(&store, &written));
     let damaged =
         answers.values().filter(|answer| matches!(answer, Err(StoreError::Damaged(said)) if *said == what));

@@ -112,3 +112,43 @@ async fn the_write_ahead_log_does_not_grow_with_what_is_written() {
     let (log, database) = (size("punk.db-wal"), size("punk.db"));
     assert!(log < 40 && database > 20, "log {log} MiB, database {database} MiB of 60 MiB written");
 }
+
+#[tokio::test]
+async fn rows_that_were_lost_or_changed_are_made_again_as_they_were() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("punk.db");
+    let corner_rows = |tenant: Box<dyn store::TenantStore>| async move {
+        tenant.runs(None, store::conformance::limit(100)).await.unwrap()
+    };
+    let (id, before) = {
+        let store = SqliteStore::open(&path, Durability::Commit).unwrap();
+        store.seal_with(store::Masters::new(vec![crypto::SealKey::from_bytes([7; 32])]));
+        let corner = store::conformance::Corner::of(&store);
+        let subject = schema::Subject::try_from("ada".to_owned()).ok();
+        for _ in 0..20 {
+            let mut story = corner.story();
+            corner.append([Append { subject: subject.clone(), ..story.go_on(2) }]).await.unwrap();
+            corner.append([story.finish()]).await.unwrap();
+        }
+        (corner.id, corner_rows(store.tenant(corner.id)).await)
+    };
+    let damage = rusqlite::Connection::open(&path).unwrap();
+    damage.execute_batch("DELETE FROM runs WHERE unicode(substr(hex(run), 32, 1)) % 3 = 0").unwrap();
+    let lost = damage.changes();
+    damage.execute_batch("UPDATE runs SET row = replace(row, 'small', 'large'), subject = NULL").unwrap();
+    let changed = damage.changes();
+    drop(damage);
+    assert!(lost > 0 && changed > 0);
+    // A database in this state is not served; whoever rebuilds opens it for that alone.
+    assert!(matches!(SqliteStore::open(&path, Durability::Commit), Err(OpenError::Refused { .. })));
+    let store = SqliteStore::open_to_repair(&path).unwrap();
+    store.seal_with(store::Masters::new(vec![crypto::SealKey::from_bytes([7; 32])]));
+    let mut rebuilt = store::Rebuilt::default();
+    for view in store.views() {
+        rebuilt += view.rebuild(id).await.unwrap();
+    }
+    assert_eq!(rebuilt, store::Rebuilt { entries: 20, repaired: lost + changed });
+    assert_eq!(corner_rows(store.tenant(id)).await, before);
+    drop(store);
+    assert!(check(&path).is_ok());
+}

@@ -42,6 +42,12 @@ impl Gateway {
         self.process.kill().unwrap();
     }
 
+    /// Asks about nobody, so that what is kept of it is not sealed.
+    pub(crate) fn ask(&self, content: &str) -> Reply {
+        let body = json!({ "model": "gpt-4o", "messages": [{ "role": "user", "content": content }] });
+        self.request("POST", "/v1/chat/completions", &[], &body.to_string())
+    }
+
     pub(crate) fn chat(&self, content: &str) -> Reply {
         let body = json!({ "model": "gpt-4o", "messages": [{ "role": "user", "content": content }] });
         self.request("POST", "/v1/chat/completions", &[("x-punk-subject", "user-7")], &body.to_string())

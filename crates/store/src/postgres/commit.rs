@@ -32,10 +32,10 @@ const RETRIES: u32 = 6;
 
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 /// Nobody erases a subject whose key something is being sealed with.
-const HOLD_SUBJECTS: &str =
-    "SELECT id FROM subjects WHERE tenant = $1 AND id = ANY($2) ORDER BY id FOR SHARE";
-const LOCK_SUBJECTS: &str =
-    "SELECT id FROM subjects WHERE tenant = $1 AND id = ANY($2) ORDER BY id FOR UPDATE";
+const HOLD_SUBJECTS: &str = "SELECT id FROM subjects
+    WHERE tenant = $1 AND id = ANY($2) AND wrapped IS NOT NULL ORDER BY id FOR SHARE";
+const LOCK_SUBJECTS: &str = "SELECT id FROM subjects
+    WHERE tenant = $1 AND id = ANY($2) AND wrapped IS NOT NULL ORDER BY id FOR UPDATE";
 const LOCK_RUNS: &str =
     "SELECT body, subject FROM runs WHERE tenant = $1 AND run = ANY($2) ORDER BY run FOR UPDATE";
 const SEALED_RUNS: &str = "SELECT run, seq FROM sealed WHERE tenant = $1 AND run = ANY($2)";
@@ -53,7 +53,7 @@ const SEGMENTS: &str = "INSERT INTO segments (tenant, run, first_seq, last_seq, 
     SELECT $1::bytea, n.run, n.first_seq, n.last_seq, n.body, n.subject, n.sealed
     FROM unnest($2::bytea[], $3::bigint[], $4::bigint[], $5::bytea[], $6::bytea[], $7::bytea[])
         AS n(run, first_seq, last_seq, body, subject, sealed)";
-const ERASE: &str = "DELETE FROM subjects WHERE tenant = $1 AND id = ANY($2)";
+const ERASE: &str = "UPDATE subjects SET name = NULL, wrapped = NULL WHERE tenant = $1 AND id = ANY($2)";
 const SEAL: &str = "INSERT INTO sealed (tenant, run, seq, head, leaf)
     SELECT leaves.tenant, leaves.run, leaves.seq, leaves.head, leaves.idx
     FROM leaves JOIN unnest($2::bytea[], $3::bigint[]) AS n(run, seq)

@@ -12,7 +12,7 @@ use super::row::{bigint, column};
 use crate::commit::{Commit, CommitError};
 use crate::error::StoreError;
 use crate::event::EventStore;
-use crate::sealing::SubjectRow;
+use crate::sealing::{Holder, SubjectRow};
 
 /// Starts at the segment that holds the event after `$3`, found by the key; every row has at least one event past it.
 const EVENTS: &str = "SELECT body, sealed, subjects.id, wrapped
@@ -50,12 +50,18 @@ impl Tenant {
     pub(super) fn open(&self, run: RunId, row: &Row) -> Result<Vec<Event>, StoreError> {
         let body = column(row, "segments", "body").blob()?;
         let sealed = column(row, "segments", "sealed").optional_blob()?;
-        let sealed = match (sealed, column(row, "subjects", "id").optional_id()?) {
-            (Some(sealed), Some(id)) => {
-                let wrapped = column(row, "subjects", "wrapped").blob()?.to_vec();
-                Some((sealed, SubjectRow { id, wrapped }))
+        let sealed = match sealed {
+            None => None,
+            Some(sealed) => {
+                let lost = || {
+                    let what = "the key of its sealed values is not there, and was not erased";
+                    StoreError::Damaged(format!("run {run}: {what}"))
+                };
+                let id = column(row, "subjects", "id").optional_id()?.ok_or_else(lost)?;
+                let wrapped = column(row, "subjects", "wrapped").optional_blob()?;
+                let known = |wrapped: &[u8]| Holder::Known(SubjectRow { id, wrapped: wrapped.to_vec() });
+                Some((sealed, wrapped.map_or(Holder::Erased, known)))
             }
-            _ => None,
         };
         self.store.inner.keys.open(self.tenant, run, body, sealed)
     }

@@ -20,7 +20,7 @@ const ADD: &str =
     "INSERT INTO subjects (tenant, id, name, wrapped) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
 const RUNS: &str =
     "SELECT run FROM runs WHERE tenant = $1 AND subject = $2 AND run > $3 ORDER BY run LIMIT $4";
-/// Takes the room of deleted rows back, which an engine may do in its own time, or in its own way.
+/// Takes the room of what was overwritten back, which an engine may do in its own time, or in its own way.
 const VACUUM: &str = "VACUUM subjects";
 
 #[async_trait]

@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 
 use async_trait::async_trait;
+use ledger::Chain;
 use schema::{RunId, SubjectId, TenantId};
 
 use super::row::{bigint, column, json};
@@ -88,9 +89,12 @@ impl Tenant {
         let key: &[u8] = run.as_bytes();
         let rows = self.store.query(SEGMENTS, &[&self.key(), &key]).await?;
         let subject = rows.first().map(|row| column(row, "segments", "subject").optional_id()).transpose()?;
-        let mut derived = None;
+        let (mut derived, mut chain) = (None, Chain::new(self.tenant, run));
         for row in &rows {
             let events: Vec<ledger::Event> = column(row, "segments", "body").json()?;
+            // A row is only as good as what it is made of.
+            let follow = events.iter().try_for_each(|event| chain.verify_next(event));
+            follow.map_err(|error| StoreError::Damaged(format!("run {run}: {error}")))?;
             derived = RunRow::fold_all(derived, run, &events);
         }
         Ok(derived.map(|row| (row.at_rest(subject.flatten()), subject.flatten())))

@@ -10,12 +10,13 @@ use std::path::Path;
 use ledger::Event;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
-use schema::{Digest, RunId, Seq, TenantId};
+use schema::{Digest, RunId, Seq, SubjectId, TenantId};
 
 use super::row::{Sql, unavailable};
 use super::{beside, event, job, log, pool, run, wal};
 use crate::error::StoreError;
 use crate::run::{RANGE_SEALED, RunRow};
+use crate::sealing::{key_damaged, without_sum};
 
 /// What a database was found to hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +55,7 @@ pub fn check(path: &Path) -> Result<Checked, StoreError> {
         logs.push((tenant, log.size(), log.root()));
     }
     check_policies(&snapshot)?;
+    check_seals(&snapshot)?;
     visit(&snapshot, &job::all(), |row| job::parse(row).map(drop))?;
     Ok(Checked { events, runs, sealed, logs })
 }
@@ -149,6 +151,32 @@ fn tenants(connection: &Connection) -> Result<Vec<TenantId>, StoreError> {
         Ok(())
     })?;
     Ok(tenants)
+}
+
+/// What is sealed, as far as that can be seen without the keys.
+fn check_seals(connection: &Connection) -> Result<(), StoreError> {
+    let text = "SELECT run, sealed, subjects.id FROM segments
+        LEFT JOIN subjects ON subjects.tenant = segments.tenant AND subjects.id = segments.subject
+        WHERE sealed IS NOT NULL";
+    visit(connection, text, |row| {
+        let Sql(run): Sql<RunId> = row.get(0)?;
+        if without_sum(row.get_ref(1)?.as_blob()?).is_none() {
+            return Err(damaged(format!("run {run}: its sealed values have changed")));
+        }
+        if row.get::<_, Option<Sql<SubjectId>>>(2)?.is_none() {
+            return Err(damaged(format!(
+                "run {run}: the key of its sealed values is not there, and was not erased"
+            )));
+        }
+        Ok(())
+    })?;
+    visit(connection, "SELECT id, wrapped FROM subjects WHERE wrapped IS NOT NULL", |row| {
+        let Sql(subject) = row.get(0)?;
+        match without_sum(row.get_ref(1)?.as_blob()?) {
+            Some(_) => Ok(()),
+            None => Err(damaged(key_damaged(subject).to_string())),
+        }
+    })
 }
 
 fn check_policies(connection: &Connection) -> Result<(), StoreError> {

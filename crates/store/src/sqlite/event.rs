@@ -19,7 +19,7 @@ use crate::error::StoreError;
 use crate::event::EventStore;
 use crate::job::NewJob;
 use crate::run::RunRow;
-use crate::sealing::{Kept, Keys, SubjectKey, SubjectRow, keep_segment};
+use crate::sealing::{Holder, Kept, Keys, SubjectKey, SubjectRow, keep_segment};
 
 #[async_trait]
 impl EventStore for SqliteTenant {
@@ -369,13 +369,14 @@ fn visit(
     Ok(())
 }
 
-/// The sealed values of a segment's row, with the key that opens them, if both are there.
-fn sealed<'a>(row: &'a Row<'_>) -> rusqlite::Result<Option<(&'a [u8], SubjectRow)>> {
-    let subject: Option<Sql<SubjectId>> = row.get(2)?;
-    Ok(match (row.get_ref(1)?.as_blob_or_null()?, subject) {
-        (Some(sealed), Some(Sql(id))) => Some((sealed, SubjectRow { id, wrapped: row.get(3)? })),
-        _ => None,
-    })
+/// The sealed values of a segment's row, and whose key opens them.
+fn sealed<'a>(row: &'a Row<'_>) -> rusqlite::Result<Option<(&'a [u8], Holder)>> {
+    let Some(sealed) = row.get_ref(1)?.as_blob_or_null()? else { return Ok(None) };
+    let lost = "the key of its sealed values is not there, and was not erased";
+    let lost = || rusqlite::Error::FromSqlConversionFailure(2, rusqlite::types::Type::Blob, lost.into());
+    let Sql(id) = row.get::<_, Option<Sql<SubjectId>>>(2)?.ok_or_else(lost)?;
+    let wrapped: Option<Vec<u8>> = row.get(3)?;
+    Ok(Some((sealed, wrapped.map_or(Holder::Erased, |wrapped| Holder::Known(SubjectRow { id, wrapped })))))
 }
 
 /// A policy's text.

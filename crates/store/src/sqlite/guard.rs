@@ -37,8 +37,17 @@ pub(super) enum Looked {
     NotYet,
 }
 
-/// Looks at the database, which nobody else may be writing to. All of it, if it is no larger than `check_first`.
-pub(super) fn before_use(path: &Path, check_first: u64) -> Result<Looked, OpenError> {
+/// How much to look at before use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Check {
+    /// All of it, if it is no larger than so many bytes.
+    UpTo(u64),
+    /// The pages: what is in them is about to be repaired.
+    PagesOnly,
+}
+
+/// Looks at the database, which nobody else may be writing to.
+pub(super) fn before_use(path: &Path, check: Check) -> Result<Looked, OpenError> {
     let io = |cause| OpenError::Io { path: path.to_owned(), cause };
     let refused = |cause| OpenError::Refused { path: path.to_owned(), cause };
     let broken = |cause| OpenError::NotADatabase { path: path.to_owned(), cause };
@@ -56,7 +65,11 @@ pub(super) fn before_use(path: &Path, check_first: u64) -> Result<Looked, OpenEr
     let size = std::fs::metadata(path).map_err(io)?.len() + log;
     let connection = pool::read_only(path).map_err(broken)?;
     match migrate::standing(&connection) {
-        Ok(Standing::Current) if size <= check_first => {
+        Ok(_) if check == Check::PagesOnly => {
+            check::pages(&connection, "quick_check").map_err(refused)?;
+            Ok(Looked::Whole)
+        }
+        Ok(Standing::Current) if matches!(check, Check::UpTo(bytes) if size <= bytes) => {
             check::check(path).map_err(refused)?;
             Ok(Looked::Whole)
         }
@@ -113,7 +126,8 @@ mod tests {
         connection.execute(change, []).unwrap();
         drop(connection);
 
-        let store = SqliteStore::open_checking(&path, Durability::Commit, Options::default(), 0).unwrap();
+        let store = SqliteStore::open_checking(&path, Durability::Commit, Options::default(), Check::UpTo(0))
+            .unwrap();
         while store.inner.found.nothing().is_ok() {
             tokio::task::yield_now().await;
         }

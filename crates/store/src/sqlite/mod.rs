@@ -40,7 +40,7 @@ use crate::{JobQueue, Store, TenantStore, View};
 pub use backup::{Backup, BackupError, Progress, backup};
 pub use check::{Checked, check};
 use checkpoint::Checkpointer;
-use guard::{Found, Looked};
+use guard::{Check, Found, Looked};
 use log::LogCache;
 pub use migrate::MigrateError;
 use pool::Pool;
@@ -136,14 +136,22 @@ impl SqliteStore {
     /// # Errors
     /// See [`OpenError`].
     pub fn open_with(path: &Path, durability: Durability, options: Options) -> Result<Self, OpenError> {
-        Self::open_checking(path, durability, options, guard::CHECK_FIRST)
+        Self::open_checking(path, durability, options, Check::UpTo(guard::CHECK_FIRST))
+    }
+
+    /// Opens a database whose derived rows may be wrong, to make them again. Its pages must be good, and its log.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn open_to_repair(path: &Path) -> Result<Self, OpenError> {
+        Self::open_checking(path, Durability::Fsync, Options::default(), Check::PagesOnly)
     }
 
     fn open_checking(
         path: &Path,
         durability: Durability,
         options: Options,
-        check_first: u64,
+        check: Check,
     ) -> Result<Self, OpenError> {
         let io = |cause| OpenError::Io { path: path.to_owned(), cause };
         let damaged = |cause| OpenError::NotADatabase { path: path.to_owned(), cause };
@@ -151,7 +159,7 @@ impl SqliteStore {
         room::is_left(path)
             .map_err(|cause| OpenError::Refused { path: path.to_owned(), cause: room::told(cause) })?;
         private_file(path).map_err(io)?;
-        let looked = guard::before_use(path, check_first)?;
+        let looked = guard::before_use(path, check)?;
         let mut connection = connect(path, durability).map_err(damaged)?;
         migrate::run(&mut connection, path)
             .map_err(|cause| OpenError::Migrate { path: path.to_owned(), cause })?;

@@ -110,14 +110,14 @@ pub(super) fn is_known(
     subject: SubjectId,
 ) -> rusqlite::Result<bool> {
     connection
-        .prepare_cached("SELECT 1 FROM subjects WHERE tenant = ? AND id = ?")?
+        .prepare_cached("SELECT 1 FROM subjects WHERE tenant = ? AND id = ? AND wrapped IS NOT NULL")?
         .exists(params![Sql(tenant), Sql(subject)])
 }
 
 /// Destroys the subject's key, and its name with it.
 pub(super) fn erase(connection: &Connection, tenant: TenantId, subject: SubjectId) -> rusqlite::Result<()> {
     connection
-        .prepare_cached("DELETE FROM subjects WHERE tenant = ? AND id = ?")?
+        .prepare_cached("UPDATE subjects SET name = NULL, wrapped = NULL WHERE tenant = ? AND id = ?")?
         .execute(params![Sql(tenant), Sql(subject)])
         .map(drop)
 }

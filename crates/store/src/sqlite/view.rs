@@ -1,6 +1,7 @@
 //! The rows of runs as a view: made again from the segments.
 
 use async_trait::async_trait;
+use ledger::Chain;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use schema::{RunId, SubjectId, TenantId};
 
@@ -113,12 +114,15 @@ fn derive(connection: &Connection, tenant: TenantId, id: RunId) -> Result<Option
         "SELECT body, subject FROM segments WHERE tenant = ? AND run = ? ORDER BY first_seq",
     )?;
     let mut rows = select.query(params![Sql(tenant), Sql(id)])?;
-    let (mut derived, mut subject) = (None, None);
+    let (mut derived, mut subject, mut chain) = (None, None, Chain::new(tenant, id));
     while let Some(row) = rows.next()? {
         let events = check::parse(id, row.get_ref(0)?)?;
         if derived.is_none() {
             subject = row.get::<_, Option<Sql<SubjectId>>>(1)?.map(|Sql(id)| id);
         }
+        // A row is only as good as what it is made of.
+        let follow = events.iter().try_for_each(|event| chain.verify_next(event));
+        follow.map_err(|error| StoreError::Damaged(format!("run {id}: {error}")))?;
         derived = RunRow::fold_all(derived, id, &events);
     }
     Ok(derived.map(|row| Written::new(tenant, row, subject)))

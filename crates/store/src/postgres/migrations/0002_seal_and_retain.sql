@@ -1,9 +1,10 @@
--- Whom payloads are about. The key that seals them is wrapped by the installation's; a subject is erased by deleting its row.
+-- Whom payloads are about. The key that seals them is wrapped by the installation's. An erased subject has neither name nor
+-- key; its row stays, so that a key that was erased is not taken for one that was lost.
 CREATE TABLE subjects (
     tenant  bytea NOT NULL,
     id      bytea NOT NULL,
-    name    bytea NOT NULL,
-    wrapped bytea NOT NULL,
+    name    bytea,
+    wrapped bytea,
     PRIMARY KEY (tenant, id)
 );
 CREATE UNIQUE INDEX subjects_by_name ON subjects (tenant, name);

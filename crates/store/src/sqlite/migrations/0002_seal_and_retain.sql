@@ -5,12 +5,13 @@ UPDATE segments SET leaf = (
     WHERE leaves.tenant = segments.tenant AND leaves.run = segments.run AND leaves.seq = segments.last_seq);
 DROP INDEX leaves_by_run;
 
--- Whom payloads are about. The key that seals them is wrapped by the installation's; a subject is erased by deleting its row.
+-- Whom payloads are about. The key that seals them is wrapped by the installation's. An erased subject has neither name nor
+-- key; its row stays, so that a key that was erased is not taken for one that was lost.
 CREATE TABLE subjects (
     tenant  BLOB NOT NULL,
     id      BLOB NOT NULL,
-    name    TEXT NOT NULL,
-    wrapped BLOB NOT NULL,
+    name    TEXT,
+    wrapped BLOB,
     PRIMARY KEY (tenant, id)
 ) STRICT, WITHOUT ROWID;
 CREATE UNIQUE INDEX subjects_by_name ON subjects (tenant, name);
