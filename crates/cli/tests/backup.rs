@@ -185,7 +185,7 @@ fn a_backup_that_is_damaged_foreign_or_missing_is_refused_and_the_database_stays
     let place = changed.windows(10).position(|window| window == b"question 7").unwrap();
     changed[place + 9] = b'8';
     std::fs::write(world.path("changed.db"), changed).unwrap();
-    std::fs::write(world.path("short.db"), &good[..good.len() - 4096]).unwrap();
+    std::fs::write(world.path("short.db"), &good[..good.len() - 8192]).unwrap();
     std::fs::write(world.path("text.db"), "no database at all\n".repeat(400)).unwrap();
     for (file, said) in [
         ("changed.db", "does not hash"),

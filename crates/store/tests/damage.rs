@@ -18,7 +18,7 @@ use store::conformance::{Corner, Story, limit};
 use store::sqlite::{Durability, OpenError, SqliteStore, check};
 use store::{Append, Commit, Masters, Settle, Store, StoreError};
 
-const PAGE: usize = 4096;
+const PAGE: usize = 8192;
 
 /// Numbers that are the same every time.
 struct Dice(u64);

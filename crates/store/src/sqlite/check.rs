@@ -128,13 +128,12 @@ fn check_sealed(connection: &Connection, given_up: &GivenUp) -> Result<u64, Stor
                 "the events of run {run} are gone, and the ledger does not say why"
             )));
         }
-        let end: (Sql<Seq>, Sql<Digest>) = (row.get(2)?, row.get(3)?);
-        let leaf: (Option<Sql<RunId>>, Option<Sql<Seq>>, Option<Sql<Digest>>) =
-            (row.get(4)?, row.get(5)?, row.get(6)?);
-        let (Some(Sql(bound)), Some(Sql(seq)), Some(Sql(head))) = leaf else {
+        if row.get::<_, Option<Sql<RunId>>>(4)?.is_none() {
             return Err(damaged(format!("the leaf of run {run}, which is sealed, is missing")));
-        };
-        if (bound, seq, head) != (run, end.0.0, end.1.0) {
+        }
+        let (Sql(seq), Sql(head)): (Sql<Seq>, Sql<Digest>) = (row.get(2)?, row.get(3)?);
+        let (Sql(bound), Sql(end), Sql(at_end)) = (row.get(4)?, row.get(5)?, row.get(6)?);
+        if (bound, end, at_end) != (run, seq, head) {
             return Err(damaged(format!("the leaf of run {run}, which is sealed, binds something else")));
         }
         sealed += 1;

@@ -11,10 +11,10 @@ use std::thread;
 
 use rusqlite::Connection;
 
-/// The thread begins to copy when the log has this many pages (of 4 KiB).
-const BEGIN: u32 = 2_000;
+/// The thread begins to copy when the log has this many pages (of 8 KiB).
+const BEGIN: u32 = 1_000;
 /// At this many the writer copies everything itself, however long that takes: the log must not grow without end.
-const ENOUGH: u32 = 32_000;
+const ENOUGH: u32 = 16_000;
 
 const COPY: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 
