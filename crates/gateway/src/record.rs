@@ -1,9 +1,9 @@
 //! Writing a run down: what happened becomes events, the events become one commit.
 
 use ledger::canonical::{CanonicalError, MAX_DEPTH, MAX_INTEGER};
-use ledger::{Chain, Event, Salt, sha256};
+use ledger::{Recorder, Salt, sha256};
 use providers::Answer;
-use schema::{MicroUsd, RouteExplanation, RunId, RunStatus, Seq, Timestamp, Verdict};
+use schema::{MicroUsd, RouteExplanation, RunId, RunStatus, Timestamp, Verdict};
 use serde_json::{Map, Value, json};
 use store::{Append, Commit, Settle};
 use telemetry::mask::Mask;
@@ -41,22 +41,13 @@ impl Story<'_> {
         let count = events.iter().map(|(.., fields)| fields.len()).sum();
         // Enough salts are drawn for every field, so the fallback is never taken.
         let mut salts = salts(count).into_iter();
-        let mut chain = Chain::new(self.caller.tenant, self.run);
-        let events: Vec<Event> = events
-            .into_iter()
-            .map(|(at, r#type, fields)| {
-                let fields =
-                    fields.into_iter().map(|(name, value)| (name, recordable(value, mask, VALUE_DEPTH)));
-                chain.append(at, r#type, fields, || salts.next().unwrap_or(Salt::from_bytes([0; 16])))
-            })
-            .collect::<Result<_, _>>()?;
-        let append = Append {
-            run: self.run,
-            expected: Seq::START,
-            events,
-            settle: Settle::Leaf,
-            subject: self.caller.subject.clone(),
-        };
+        let mut recorder = Recorder::new(self.caller.tenant, self.run);
+        for (at, r#type, fields) in events {
+            let fields = fields.into_iter().map(|(name, value)| (name, recordable(value, mask, VALUE_DEPTH)));
+            recorder.append(at, r#type, fields, || salts.next().unwrap_or(Salt::from_bytes([0; 16])))?;
+        }
+        let subject = self.caller.subject.clone();
+        let append = Append { events: recorder.end(), settle: Settle::Leaf, subject };
         Ok(Commit {
             appends: vec![append],
             policies: vec![self.policy.to_owned()],

@@ -6,7 +6,7 @@ use axum::extract::rejection::{BytesRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode};
-use ledger::Chain;
+use ledger::Recorder;
 use schema::{RunId, Seq, TraceEvent};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -56,16 +56,9 @@ async fn begin(
         "kind": "ingest", "app": caller.app, "agent": caller.agent, "subject": caller.subject,
         "gatewayMode": caller.gateway_mode, "model": model, "metadata": metadata,
     });
-    let event = Chain::new(caller.tenant, run)
-        .append(at, "run.started", fields_of(fields, app), salts(app))
-        .map_err(unrecorded)?;
-    let append = Append {
-        run,
-        expected: Seq::START,
-        events: vec![event],
-        settle: Settle::Open,
-        subject: caller.subject,
-    };
+    let mut recorder = Recorder::new(caller.tenant, run);
+    recorder.append(at, "run.started", fields_of(fields, app), salts(app)).map_err(unrecorded)?;
+    let append = Append { events: recorder.end(), settle: Settle::Open, subject: caller.subject };
     app.of(caller.tenant)
         .commit(Commit { appends: vec![append], ..Commit::default() })
         .await

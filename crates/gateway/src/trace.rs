@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, StatusCode};
-use ledger::Chain;
+use ledger::Recorder;
 use schema::{RunId, Seq, Subject};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -63,15 +63,14 @@ async fn append(
     let fields = fields_of(Value::Object(payload), app);
     for _ in 0..TRIES {
         let Some(row) = store.run(run).await.map_err(unread)? else { return Err(absent(&*store, run).await) };
-        let mut chain = Chain::resume(caller.tenant, run, row.seq, row.head);
-        let event = chain.append(now(), &r#type, fields.clone(), salts(app)).map_err(unrecorded)?;
-        let seq = event.seq;
+        let mut recorder = Recorder::resume(caller.tenant, run, row.seq, row.head);
+        let seq = recorder.append(now(), &r#type, fields.clone(), salts(app)).map_err(unrecorded)?.seq;
         // What comes after the end is bound by a leaf of its own.
         let settle = if row.finished { Settle::Leaf } else { Settle::Open };
         // What is said about a run is about whom the run is about.
         let subject = row.fields.get("subject").and_then(Value::as_str).map(str::to_owned);
         let subject = subject.and_then(|name| Subject::try_from(name).ok());
-        let append = Append { run, expected: row.seq, events: vec![event], settle, subject };
+        let append = Append { events: recorder.end(), settle, subject };
         match store.commit(Commit { appends: vec![append], ..Commit::default() }).await {
             Ok(()) => return Ok((run, seq)),
             Err(CommitError::Moved { .. }) => {}

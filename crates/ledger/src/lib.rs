@@ -25,6 +25,7 @@ mod log;
 pub mod note;
 pub mod packet;
 mod proof;
+mod recorded;
 mod statement;
 pub mod trust;
 
@@ -34,3 +35,4 @@ pub use field::{Field, Payload, Salt};
 pub use hash::sha256;
 pub use log::{Leaf, Log, LoggedLeaf, verify_consistency, verify_inclusion};
 pub use proof::{Proof, ProofError};
+pub use recorded::{Recorded, Recorder};

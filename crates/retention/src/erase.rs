@@ -58,7 +58,7 @@ impl Keeper {
             "subjectId": id, "runs": runs, "reason": reason, "app": actor.app, "agent": actor.agent,
         });
         let append = record(tenant, at, actor, "audit.subject_erased", fields)?;
-        let record = append.run;
+        let record = append.events.run();
         let job = NewJob {
             id: JobId::new(at.as_millis(), crypto::random::bytes().map_err(StoreError::unavailable)?),
             kind: Kind::ErasureSweep.as_str().to_owned(),

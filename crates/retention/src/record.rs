@@ -1,7 +1,7 @@
 //! The record of what was done to the ledger: a run of its own, in the ledger.
 
-use ledger::{Chain, Salt};
-use schema::{RunId, RunKind, RunStatus, Seq, TenantId, Timestamp};
+use ledger::{Recorder, Salt};
+use schema::{RunId, RunKind, RunStatus, TenantId, Timestamp};
 use serde_json::{Map, Value, json};
 use store::{Append, Settle, StoreError};
 
@@ -23,15 +23,14 @@ pub(crate) fn record(
         "status": RunStatus::Completed, "costMicroUsd": 0, "savedMicroUsd": 0,
         "inputTokens": 0, "outputTokens": 0, "latencyMs": 0,
     });
-    let mut chain = Chain::new(tenant, run);
-    let mut events = Vec::new();
+    let mut recorder = Recorder::new(tenant, run);
     for (r#type, fields) in [("run.started", started), (r#type, fields), ("run.finished", finished)] {
         let fields = if let Value::Object(fields) = fields { fields } else { Map::new() };
         // Drawn beforehand: a source of randomness that fails must not leave a field without its salt.
         let salts = fields.iter().map(|_| crypto::random::bytes().map(Salt::from_bytes));
         let mut salts = salts.collect::<Result<Vec<_>, _>>().map_err(StoreError::unavailable)?.into_iter();
-        let event = chain.append(at, r#type, fields, || salts.next().unwrap_or(Salt::from_bytes([0; 16])));
-        events.push(event.map_err(StoreError::unavailable)?);
+        let event = recorder.append(at, r#type, fields, || salts.next().unwrap_or(Salt::from_bytes([0; 16])));
+        event.map_err(StoreError::unavailable)?;
     }
-    Ok(Append { run, expected: Seq::START, events, settle: Settle::Leaf, subject: None })
+    Ok(Append { events: recorder.end(), settle: Settle::Leaf, subject: None })
 }

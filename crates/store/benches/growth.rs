@@ -14,8 +14,8 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ledger::{Chain, Event, Salt};
-use schema::{RunId, Seq, TenantId, Timestamp};
+use ledger::{Recorded, Recorder, Salt};
+use schema::{RunId, TenantId, Timestamp};
 use serde_json::{Value, json};
 use store::postgres::PostgresStore;
 use store::sqlite::{Durability, SqliteStore};
@@ -201,22 +201,17 @@ fn run(n: u64) -> RunId {
 }
 
 fn commit(runs: impl IntoIterator<Item = u64>) -> Commit {
-    let append = |n| Append {
-        run: run(n),
-        expected: Seq::START,
-        events: events(n),
-        settle: Settle::Leaf,
-        subject: None,
-    };
+    let append = |n| Append { events: events(n), settle: Settle::Leaf, subject: None };
     Commit { appends: runs.into_iter().map(append).collect(), ..Commit::default() }
 }
 
-fn events(n: u64) -> Vec<Event> {
-    let mut chain = Chain::new(TenantId::NIL, run(n));
+fn events(n: u64) -> Recorded {
+    let mut recorder = Recorder::new(TenantId::NIL, run(n));
     let at = Timestamp::from_millis(1_790_000_000_000 + n).unwrap();
     let fields = json!({ "provider": "openai", "model": "gpt-4o-mini", "text": "x".repeat(70) });
-    let Value::Object(fields) = fields else { return Vec::new() };
-    (0..EVENTS)
-        .map(|_| chain.append(at, "model.completed", fields.clone(), || Salt::from_bytes([7; 16])).unwrap())
-        .collect()
+    let Value::Object(fields) = fields else { return recorder.end() };
+    for _ in 0..EVENTS {
+        recorder.append(at, "model.completed", fields.clone(), || Salt::from_bytes([7; 16])).unwrap();
+    }
+    recorder.end()
 }

@@ -13,9 +13,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ledger::{Chain, Event, Salt};
+use ledger::{Recorded, Recorder, Salt};
 use rusqlite::{Connection, params};
-use schema::{RunId, Seq, TenantId, Timestamp};
+use schema::{RunId, TenantId, Timestamp};
 use serde_json::{Value, json};
 use store::group_commit::Options;
 use store::sqlite::{Durability, SqliteStore};
@@ -136,7 +136,7 @@ fn bare_inserts(durability: Durability, count: u64) -> Measured {
     let synchronous = if durability == Durability::Fsync { "FULL" } else { "NORMAL" };
     connection.pragma_update(None, "synchronous", synchronous).unwrap();
     connection.execute_batch("CREATE TABLE t (run BLOB PRIMARY KEY, body BLOB) WITHOUT ROWID").unwrap();
-    let body = serde_json::to_vec(&events(1, EVENTS)).unwrap();
+    let body = serde_json::to_vec(&events(1, EVENTS)[..]).unwrap();
     let (began, cpu) = (Instant::now(), cpu_time());
     let mut each = Vec::new();
     for n in 0..count {
@@ -209,22 +209,17 @@ fn run(n: u64) -> RunId {
 }
 
 fn commit(n: u64, count: usize) -> Commit {
-    let append = Append {
-        run: run(n),
-        expected: Seq::START,
-        events: events(n, count),
-        settle: Settle::Leaf,
-        subject: None,
-    };
+    let append = Append { events: events(n, count), settle: Settle::Leaf, subject: None };
     Commit { appends: vec![append], ..Commit::default() }
 }
 
-fn events(n: u64, count: usize) -> Vec<Event> {
-    let mut chain = Chain::new(TenantId::NIL, run(n));
+fn events(n: u64, count: usize) -> Recorded {
+    let mut recorder = Recorder::new(TenantId::NIL, run(n));
     let at = Timestamp::from_millis(1_790_000_000_000).unwrap();
     let fields = json!({ "provider": "openai", "model": "gpt-4o-mini", "text": "x".repeat(70) });
-    let Value::Object(fields) = fields else { return Vec::new() };
-    (0..count)
-        .map(|_| chain.append(at, "model.completed", fields.clone(), || Salt::from_bytes([7; 16])).unwrap())
-        .collect()
+    let Value::Object(fields) = fields else { return recorder.end() };
+    for _ in 0..count {
+        recorder.append(at, "model.completed", fields.clone(), || Salt::from_bytes([7; 16])).unwrap();
+    }
+    recorder.end()
 }

@@ -1,6 +1,6 @@
 //! Writing: everything that belongs together commits together.
 
-use ledger::{ChainError, Event};
+use ledger::{ChainError, Recorded};
 use schema::{RunId, Seq, Subject, SubjectId};
 
 use crate::error::StoreError;
@@ -24,12 +24,8 @@ pub struct Commit {
 /// What to add to one run.
 #[derive(Debug, Clone)]
 pub struct Append {
-    /// The run.
-    pub run: RunId,
-    /// How many events the caller believes the run to have.
-    pub expected: Seq,
-    /// The events after those; at least one.
-    pub events: Vec<Event>,
+    /// The events, and what the caller believes to be before them. Without any, nothing is added.
+    pub events: Recorded,
     /// Whether the run's head goes into the log with them.
     pub settle: Settle,
     /// Whom they are about. Their values are sealed under that subject's key; without a subject they are not.

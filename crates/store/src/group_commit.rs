@@ -438,7 +438,7 @@ mod tests {
 
     #[test]
     fn many_threads_at_once_each_commit_once_and_the_housekeeping_is_done_by_the_writers_thread() {
-        let book = Book { untidy_after: 10, ..Book::default() };
+        let book = Book { untidy_after: 1, ..Book::default() };
         let (committed, tidied) = (book.committed.clone(), book.tidied.clone());
         let group = GroupCommit::start(book, Options::default()).unwrap();
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).build().unwrap();

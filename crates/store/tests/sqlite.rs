@@ -95,17 +95,11 @@ async fn the_write_ahead_log_does_not_grow_with_what_is_written() {
     let tenant = store.tenant(schema::TenantId::NIL);
     for n in 0..600u64 {
         let run = schema::RunId::new(1_790_000_000_000 + n, [7; 10]);
-        let mut chain = ledger::Chain::new(schema::TenantId::NIL, run);
+        let mut recorder = ledger::Recorder::new(schema::TenantId::NIL, run);
         let at = schema::Timestamp::from_millis(1_790_000_000_000).unwrap();
         let fields = [("text".to_owned(), serde_json::Value::from("x".repeat(100_000)))];
-        let event = chain.append(at, "note", fields, || ledger::Salt::from_bytes([7; 16])).unwrap();
-        let append = Append {
-            run,
-            expected: schema::Seq::START,
-            events: vec![event],
-            settle: Settle::Leaf,
-            subject: None,
-        };
+        recorder.append(at, "note", fields, || ledger::Salt::from_bytes([7; 16])).unwrap();
+        let append = Append { events: recorder.end(), settle: Settle::Leaf, subject: None };
         tenant.commit(Commit { appends: vec![append], ..Commit::default() }).await.unwrap();
     }
     let size = |name: &str| std::fs::metadata(folder.path().join(name)).unwrap().len() >> 20;

@@ -5,8 +5,8 @@ use std::time::Duration;
 use schema::{JobId, RunId};
 use serde_json::json;
 
-use super::{Corner, at, limit};
-use crate::{Append, Claimed, Commit, Job, JobState, NewJob, Retry, Store};
+use super::{Corner, Story, at, limit};
+use crate::{Claimed, Commit, Job, JobState, NewJob, Retry, Store};
 
 pub async fn a_job_commits_with_its_events(store: &dyn Store) {
     let corner = Corner::of(store);
@@ -24,8 +24,7 @@ pub async fn a_job_commits_with_its_events(store: &dyn Store) {
 
     // The same commit again is stale, and so is its job.
     let again = NewJob { id: corner.fresh(), ..job };
-    let append = corner.story().go_on(1);
-    let stale = Append { run: story.run, ..append };
+    let stale = Story::new(corner.id, story.run).go_on(1);
     let commit =
         Commit { appends: vec![stale], policies: vec![], jobs: vec![again.clone()], ..Commit::default() };
     corner.tenant.commit(commit).await.unwrap_err();

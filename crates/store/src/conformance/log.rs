@@ -22,7 +22,7 @@ pub async fn an_open_run_has_no_leaf(store: &dyn Store) {
     let append = story.go_on(2);
     corner.append([append.clone()]).await.unwrap();
     let proof = prove(&corner, &story).await;
-    assert_eq!(proof.record.events, append.events);
+    assert_eq!(proof.record.events, *append.events);
     assert_eq!(proof.record.leaves, []);
     assert_eq!(proof.size, 1);
 }

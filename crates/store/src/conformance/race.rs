@@ -95,16 +95,19 @@ pub async fn a_refused_commit_takes_no_other_with_it(store: &dyn Store) {
     let corner = Corner::of(store);
     let (mut tasks, start) = (JoinSet::new(), Arc::new(Barrier::new(MANY)));
     for task in 0..MANY {
-        let (mut story, mut job) = (corner.story(), corner.job());
+        let (mut story, mut job, stranger) = (corner.story(), corner.job(), corner.fresh());
         let (tenant, start) = (store.tenant(corner.id), Arc::clone(&start));
         job.payload = json!({ "task": task });
         tasks.spawn(async move {
-            let mut append = story.finish();
-            match task % 4 {
-                1 => append.expected = Seq(7),
-                3 => append.events.swap(0, 1),
-                _ => {}
-            }
+            let append = match task % 4 {
+                // Goes on with a run that was never begun.
+                1 => {
+                    story.go_on(7);
+                    story.go_on(1)
+                }
+                3 => Story::new(stranger, story.run).finish(),
+                _ => story.finish(),
+            };
             start.wait().await;
             let commit = Commit {
                 appends: vec![append],

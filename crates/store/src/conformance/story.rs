@@ -1,7 +1,7 @@
 //! A run as it is being written.
 
-use ledger::{Chain, Event, Salt};
-use schema::{RunId, Seq, TenantId};
+use ledger::{Chain, Event, Recorded, Salt};
+use schema::{Digest, RunId, Seq, TenantId};
 use serde_json::{Value, json};
 
 use super::corner::at;
@@ -12,7 +12,10 @@ use crate::{Append, Settle};
 pub struct Story {
     /// The run.
     pub run: RunId,
+    tenant: TenantId,
     chain: Chain,
+    /// Where the chain stood after each event, and before the first.
+    heads: Vec<Digest>,
     salts: u128,
 }
 
@@ -20,7 +23,7 @@ impl Story {
     /// The run before its first event.
     #[must_use]
     pub fn new(tenant: TenantId, run: RunId) -> Self {
-        Self { run, chain: Chain::new(tenant, run), salts: 0 }
+        Self { run, tenant, chain: Chain::new(tenant, run), heads: vec![Digest::ZERO], salts: 0 }
     }
 
     /// How many events there are.
@@ -38,14 +41,17 @@ impl Story {
             *salts += 1;
             Salt::from_bytes(salts.to_be_bytes())
         };
-        self.chain.append(moment, r#type, fields, salt).unwrap()
+        let event = self.chain.append(moment, r#type, fields, salt).unwrap();
+        self.heads.push(event.hash);
+        event
     }
 
     /// An append of these events, which were the last ones made.
     #[must_use]
     pub fn append(&self, events: Vec<Event>, settle: Settle) -> Append {
-        let expected = Seq(self.seq().0 - events.len() as u64);
-        Append { run: self.run, expected, events, settle, subject: None }
+        let after = self.heads.len() - 1 - events.len();
+        let events = Recorded::check(self.tenant, self.run, Seq(after as u64), self.heads[after], events);
+        Append { events: events.unwrap(), settle, subject: None }
     }
 
     /// An append of `count` ordinary events; the first of a run is `run.started`.

@@ -37,10 +37,10 @@ pub async fn what_is_about_a_subject_reads_back_as_it_was_written(store: &dyn St
     let mut story = corner.story();
     let append = about(&mut story, "ada");
     corner.append([append.clone()]).await.unwrap();
-    assert_eq!(corner.read(story.run).await, append.events);
+    assert_eq!(corner.read(story.run).await, *append.events);
     let more = Append { subject: named("ada"), ..story.go_on(2) };
     corner.append([more.clone()]).await.unwrap();
-    assert_eq!(corner.read(story.run).await, [append.events, more.events].concat());
+    assert_eq!(corner.read(story.run).await, [&*append.events, &more.events].concat());
 
     let row = corner.tenant.run(story.run).await.unwrap().unwrap();
     assert_eq!(row.fields["subject"], json!("ada"));
@@ -93,7 +93,7 @@ pub async fn an_erased_subject_is_gone_and_its_chains_still_verify(store: &dyn S
     // The run goes on, and the person can come back: what comes now is sealed anew.
     let more = Append { subject: named("ada"), ..ada.go_on(1) };
     corner.append([more.clone()]).await.unwrap();
-    assert_eq!(corner.read(ada.run).await[3..], more.events);
+    assert_eq!(corner.read(ada.run).await[3..], *more.events);
     assert_eq!(corner.read(ada.run).await[..3], after);
     let mut again = corner.story();
     corner.append([about(&mut again, "ada")]).await.unwrap();
@@ -155,6 +155,6 @@ pub async fn subjects_that_come_and_go_at_once_lose_nothing_else(store: &dyn Sto
     let mut last = corner.story();
     let append = about(&mut last, "ada");
     corner.append([append.clone()]).await.unwrap();
-    assert_eq!(corner.read(last.run).await, append.events);
+    assert_eq!(corner.read(last.run).await, *append.events);
     assert_eq!(corner.tenant.events(last.run, Seq(1), limit(9)).await.unwrap(), append.events[1..]);
 }

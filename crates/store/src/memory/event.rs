@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 use async_trait::async_trait;
-use ledger::{Chain, Event, Leaf, sha256};
+use ledger::{Event, Leaf, sha256};
 use schema::{Digest, RunId, Seq, SubjectId, TenantId};
 
 use super::{RunState, Tenant, TenantState};
@@ -66,29 +66,29 @@ impl TenantState {
     fn check(&self, id: TenantId, appends: &[Append]) -> Result<(), CommitError> {
         // Where the appends before this one leave a run: should a run occur twice, the second goes after the first.
         let mut ends = BTreeMap::new();
-        for Append { run, expected, events, .. } in appends {
-            if let Some(left) = self.sealed.get(run) {
-                return Err(CommitError::Moved { run: *run, expected: *expected, actual: left.seq });
+        for events in appends.iter().map(|append| &append.events) {
+            let (run, expected) = (events.run(), events.after());
+            if let Some(left) = self.sealed.get(&run) {
+                return Err(CommitError::Moved { run, expected, actual: left.seq });
             }
-            let chain = ends.entry(*run).or_insert_with(|| self.chain(id, *run));
-            if chain.seq() != *expected {
-                return Err(CommitError::Moved { run: *run, expected: *expected, actual: chain.seq() });
+            let end = ends.entry(run).or_insert_with(|| self.end(run));
+            if end.0 != expected {
+                return Err(CommitError::Moved { run, expected, actual: end.0 });
             }
-            for event in events {
-                chain.verify_next(event).map_err(|cause| CommitError::Refused { run: *run, cause })?;
-            }
+            events.follows(id, end.0, end.1).map_err(|cause| CommitError::Refused { run, cause })?;
+            *end = events.end();
         }
         Ok(())
     }
 
-    fn chain(&self, id: TenantId, run: RunId) -> Chain {
-        let (seq, head) =
-            self.runs.get(&run).map_or((Seq::START, Digest::ZERO), |run| (run.row.seq, run.row.head));
-        Chain::resume(id, run, seq, head)
+    /// Where a run ends.
+    fn end(&self, run: RunId) -> (Seq, Digest) {
+        self.runs.get(&run).map_or((Seq::START, Digest::ZERO), |run| (run.row.seq, run.row.head))
     }
 
     fn write(&mut self, append: Append) {
-        let Append { run: id, events, settle, subject, .. } = append;
+        let Append { events, settle, subject } = append;
+        let id = events.run();
         let about = subject.and_then(|subject| self.subjects.get(subject.as_str()).copied());
         let row = self.runs.get(&id).map(|run| run.row.clone());
         // Without events there is nothing to bind, and no run to begin.
@@ -102,7 +102,7 @@ impl TenantState {
         });
         run.row = row;
         run.about.extend(events.iter().map(|_| about));
-        run.events.extend(events);
+        run.events.extend(events.iter().cloned());
         if settle == Settle::Leaf {
             run.places.push(self.log.push(leaf));
         }

@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use deadpool_postgres::Object;
-use ledger::{Chain, ChainError, Leaf, sha256};
-use schema::{Digest, RunId, Seq, SubjectId, TenantId};
+use ledger::{Leaf, sha256};
+use schema::{Digest, RunId, Seq, SubjectId};
 use tokio_postgres::error::SqlState;
 
 use super::error::FromDriver as _;
@@ -104,7 +104,7 @@ struct Sealing<'a> {
 
 impl<'a> Sealing<'a> {
     fn new(tenant: &Tenant, append: &'a Append, key: Option<&SubjectKey>) -> Result<Self, StoreError> {
-        let kept = keep_segment(tenant.tenant, append.run, &append.events, key)?;
+        let kept = keep_segment(tenant.tenant, append.events.run(), &append.events, key)?;
         Ok(Self { append, kept, subject: key.map(|key| key.id) })
     }
 }
@@ -135,11 +135,11 @@ async fn attempt(
     appends: &[Sealing<'_>],
 ) -> Result<Outcome, CommitError> {
     let mut sorted: Vec<&Sealing<'_>> = appends.iter().collect();
-    sorted.sort_by_key(|sealing| sealing.append.run);
+    sorted.sort_by_key(|sealing| sealing.append.events.run());
     // A run that begins here needs no look at the table: if somebody else began it, the insert says so.
-    let (new, other): (Vec<&Sealing<'_>>, Vec<&Sealing<'_>>) = sorted.iter().partition(|sealing| {
-        sealing.append.expected == Seq::START && check(tenant.tenant, sealing.append, None).is_ok()
-    });
+    let (new, other): (Vec<&Sealing<'_>>, Vec<&Sealing<'_>>) = sorted
+        .iter()
+        .partition(|sealing| sealing.append.events.follows(tenant.tenant, Seq::START, Digest::ZERO).is_ok());
 
     let (begun, found) = begin(connection, tenant, commit, appends, &other).await?;
     if let Some(subject) = appends.iter().filter_map(|it| it.subject).find(|id| !found.held.contains(id)) {
@@ -149,18 +149,20 @@ async fn attempt(
         return Err(CommitError::NoSubject(*subject));
     }
     let existing = &found.runs;
-    for Append { run, expected, .. } in sorted.iter().map(|sealing| sealing.append) {
-        if let Some(actual) = found.sealed.get(run) {
-            return Err(CommitError::Moved { run: *run, expected: *expected, actual: *actual });
+    for events in sorted.iter().map(|sealing| &sealing.append.events) {
+        if let Some(actual) = found.sealed.get(&events.run()) {
+            return Err(CommitError::Moved { run: events.run(), expected: events.after(), actual: *actual });
         }
     }
-    for append in other.iter().map(|sealing| sealing.append) {
-        let row = existing.get(&append.run).map(|(row, _)| row);
-        let (run, expected, actual) = (append.run, append.expected, row.map_or(Seq::START, |row| row.seq));
+    for events in other.iter().map(|sealing| &sealing.append.events) {
+        let row = existing.get(&events.run()).map(|(row, _)| row);
+        let (actual, head) = row.map_or((Seq::START, Digest::ZERO), |row| (row.seq, row.head));
+        let (run, expected) = (events.run(), events.after());
         if actual != expected {
             return Err(CommitError::Moved { run, expected, actual });
         }
-        check(tenant.tenant, append, row).map_err(|cause| CommitError::Refused { run, cause })?;
+        let follow = events.follows(tenant.tenant, actual, head);
+        follow.map_err(|cause| CommitError::Refused { run, cause })?;
     }
     for Seal { run, expected } in &commit.seal {
         let actual = existing.get(run).map_or(Seq::START, |(row, _)| row.seq);
@@ -170,11 +172,12 @@ async fn attempt(
     }
     let after = |sealing: &&Sealing<'_>| {
         let Sealing { append, subject, .. } = sealing;
-        let (row, subject) = match existing.get(&append.run).cloned() {
+        let run = append.events.run();
+        let (row, subject) = match existing.get(&run).cloned() {
             Some((row, subject)) => (Some(row), subject),
             None => (None, *subject),
         };
-        RunRow::fold_all(row, append.run, &append.events).map(|row| (row.at_rest(subject), subject))
+        RunRow::fold_all(row, run, &append.events).map(|row| (row.at_rest(subject), subject))
     };
     let made: Vec<Row> = new.iter().filter_map(after).collect();
     let moved: Vec<Row> = other.iter().filter_map(after).collect();
@@ -279,16 +282,9 @@ async fn write(
 fn leaves(appends: &[Append]) -> Vec<Leaf> {
     let settled = appends.iter().filter(|append| append.settle == Settle::Leaf);
     let leaf = |append: &Append| {
-        append.events.last().map(|last| Leaf { run: append.run, seq: last.seq, head: last.hash })
+        append.events.last().map(|last| Leaf { run: append.events.run(), seq: last.seq, head: last.hash })
     };
     settled.filter_map(leaf).collect()
-}
-
-/// Whether the events continue the run that `row` is the row of. Changes nothing.
-fn check(tenant: TenantId, append: &Append, row: Option<&RunRow>) -> Result<(), ChainError> {
-    let (seq, head) = row.map_or((Seq::START, Digest::ZERO), |row| (row.seq, row.head));
-    let mut chain = Chain::resume(tenant, append.run, seq, head);
-    append.events.iter().try_for_each(|event| chain.verify_next(event))
 }
 
 /// Begins, and finds what the commit is about.
@@ -301,8 +297,8 @@ async fn begin<'a>(
 ) -> Result<(Begun<'a>, Found), StoreError> {
     let held = appends.iter().filter_map(|sealing| sealing.subject).map(|id| id.as_bytes().to_vec());
     let erase = commit.erase.iter().map(|id| id.as_bytes().to_vec());
-    let moving = other.iter().map(|sealing| sealing.append.run.as_bytes().to_vec());
-    let all = appends.iter().map(|sealing| sealing.append.run.as_bytes().to_vec());
+    let moving = other.iter().map(|sealing| sealing.append.events.run().as_bytes().to_vec());
+    let all = appends.iter().map(|sealing| sealing.append.events.run().as_bytes().to_vec());
     let hold = ids(connection, tenant, HOLD_SUBJECTS, held).await?;
     let lock = ids(connection, tenant, LOCK_SUBJECTS, erase).await?;
     let runs = ids(connection, tenant, LOCK_RUNS, moving.chain(runs_of(&commit.seal))).await?;
@@ -417,10 +413,10 @@ async fn segments<'a>(
     let (mut runs, mut firsts, mut lasts, mut bodies) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut subjects, mut sealed) = (Vec::new(), Vec::new());
     for Sealing { append, kept, subject } in appends {
-        if let [first, ..] = append.events.as_slice() {
-            runs.push(&append.run.as_bytes()[..]);
-            firsts.push(bigint(first.seq.0));
-            lasts.push(bigint(append.events.last().map_or(first.seq, |last| last.seq).0));
+        if !append.events.is_empty() {
+            runs.push(append.events.run().as_bytes().to_vec());
+            firsts.push(bigint(append.events.after().next().0));
+            lasts.push(bigint(append.events.end().0.0));
             bodies.push(kept.body.as_slice());
             subjects.push(subject.as_ref().map(|id| &id.as_bytes()[..]));
             sealed.push(kept.sealed.as_deref());

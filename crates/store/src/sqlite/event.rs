@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use ledger::{Chain, ChainError, Event, Leaf, sha256};
+use ledger::{Chain, ChainError, Event, Leaf, Recorded, sha256};
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Row, params};
 use schema::{Digest, RunId, Seq, SubjectId, TenantId};
 
@@ -88,12 +88,11 @@ enum Place {
     /// It begins a run: everything about it is known, and the writer only has to find the place free.
     Begins(Written),
     /// It goes on with one: where that stands only the writer knows.
-    Continues(Vec<Event>),
+    Continues(Recorded),
 }
 
 impl Prepared {
-    /// Hashes, seals and writes out in the caller's time. That the events follow each other is checked here; that the
-    /// first follows what is in the run is checked by the writer, who knows. There is a key for each append, or none.
+    /// Seals and writes out in the caller's time. There is a key for each append, or none.
     fn new(tenant: TenantId, commit: &Commit, keys: &[Option<Arc<SubjectKey>>]) -> Result<Self, CommitError> {
         let appends = commit.appends.iter().zip(keys).filter(|(append, _)| !append.events.is_empty());
         Ok(Self {
@@ -111,23 +110,20 @@ impl Prepared {
 
 impl PreparedAppend {
     fn new(tenant: TenantId, append: &Append, key: Option<&SubjectKey>) -> Result<Self, CommitError> {
-        let Append { run, expected, events, settle, .. } = append;
-        let (run, begins) = (*run, *expected == Seq::START);
-        let mut unchecked = events.as_slice();
-        let mut chain = Chain::new(tenant, run);
-        if let ([first, rest @ ..], false) = (unchecked, begins) {
-            chain = Chain::resume(tenant, run, first.seq, first.hash);
-            unchecked = rest;
+        let Append { events, settle, .. } = append;
+        let (run, expected) = (events.run(), events.after());
+        // What begins a run can be judged here; what goes on with one only by the writer, who knows where it ends.
+        if expected == Seq::START {
+            let begin = events.follows(tenant, Seq::START, Digest::ZERO);
+            begin.map_err(|cause| CommitError::Refused { run, cause })?;
         }
-        let follow = unchecked.iter().try_for_each(|event| chain.verify_next(event));
-        follow.map_err(|cause| CommitError::Refused { run, cause })?;
         let kept = keep_segment(tenant, run, events, key)?;
         let subject = key.map(|key| key.id);
         let place = match RunRow::fold_all(None, run, events) {
-            Some(row) if begins => Place::Begins(Written::new(tenant, row, subject)),
+            Some(row) if expected == Seq::START => Place::Begins(Written::new(tenant, row, subject)),
             _ => Place::Continues(events.clone()),
         };
-        Ok(Self { run, expected: *expected, last: chain.seq(), settle: *settle, kept, subject, place })
+        Ok(Self { run, expected, last: events.end().0, settle: *settle, kept, subject, place })
     }
 }
 
@@ -259,8 +255,7 @@ fn next_row(
             Err(WriteError::Moved { run: *run, expected: *expected, actual: Seq::START })
         }
         Place::Continues(events) => {
-            let first = events.first().ok_or_else(order)?;
-            Chain::resume(tenant, *run, actual, head).verify_next(first).map_err(refused)?;
+            events.follows(tenant, actual, head).map_err(refused)?;
             RunRow::fold_all(row, *run, events).ok_or_else(order)
         }
     }
