@@ -21,7 +21,7 @@ pub(crate) fn run(common: &Common, target: &Path) -> Result<Answer, Failure> {
     let made = made.map_err(|error| not_made(&error))?;
     let keys = settings.keys_dir();
     let text = format!(
-        "backed up to {}\n{}the keys that sign its proofs are not in it: back up {} too\n",
+        "backed up to {}\n{}the keys that sign its proofs and open what is sealed are not in it: back up {} too\n",
         target.display(),
         columns(&held(&made)),
         keys.display(),

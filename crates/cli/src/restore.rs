@@ -10,6 +10,7 @@ use crate::serve::private_folder;
 use crate::settings;
 use config::Settings;
 use crypto::KeyRing;
+use crypto::keyring::Purpose;
 use serde_json::json;
 use store::sqlite::{Existing, RestoreError};
 
@@ -53,17 +54,22 @@ pub(crate) fn run(common: &Common, args: &RestoreArgs) -> Result<Answer, Failure
     Ok(Answer::success(text, json))
 }
 
-/// What is missing to go on signing as before.
+/// What is missing to go on signing as before, and to read what is sealed.
 fn keys_warning(settings: &Settings) -> Option<String> {
     let folder = settings.keys_dir();
-    let has_key = KeyRing::open(&folder).is_ok_and(|ring| ring.signing_key().is_some());
-    (!has_key).then(|| {
-        format!(
-            "there is no log key in {}, and a backup holds none: put the old keys there before `punk serve` makes a new one, \
-             or verifiers will need another trust file",
-            folder.display()
-        )
-    })
+    let ring = KeyRing::open(&folder).ok();
+    let is_missing = |purpose| ring.as_ref().is_none_or(|ring| ring.active(purpose).is_none());
+    let missing = match (is_missing(Purpose::Log), is_missing(Purpose::Seal)) {
+        (false, false) => return None,
+        (true, false) => "log key",
+        (false, true) => "seal key",
+        (true, true) => "log key and no seal key",
+    };
+    Some(format!(
+        "there is no {missing} in {}, and a backup holds none: put the old keys there before `punk serve` makes new ones, \
+         or verifiers will need another trust file and what is about people cannot be read",
+        folder.display()
+    ))
 }
 
 fn not_restored(error: &RestoreError) -> Failure {

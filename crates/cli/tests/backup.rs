@@ -99,7 +99,11 @@ fn a_backup_says_that_the_keys_are_not_in_it() {
     let (world, _) = with_runs(1);
     let made = world.punk(&["backup", "copy.db"]);
     assert_eq!((made.code, made.stderr.as_str()), (0, ""));
-    assert!(made.stdout.contains("the keys that sign its proofs are not in it"), "{}", made.stdout);
+    assert!(
+        made.stdout.contains("the keys that sign its proofs and open what is sealed are not in it"),
+        "{}",
+        made.stdout
+    );
     assert!(made.stdout.contains("  runs    1\n  sealed  0 runs"), "{}", made.stdout);
     assert!(made.stdout.contains("\n  events  4,"), "{}", made.stdout);
     // Nor are they made: who restores without them is told.
@@ -107,7 +111,11 @@ fn a_backup_says_that_the_keys_are_not_in_it() {
     std::fs::copy(world.path("copy.db"), elsewhere.path("copy.db")).unwrap();
     let restored = elsewhere.punk(&["restore", "copy.db"]);
     assert_eq!(restored.code, 0, "{}", restored.told());
-    assert!(restored.stdout.contains("warning: there is no log key in data/keys"), "{}", restored.stdout);
+    assert!(
+        restored.stdout.contains("warning: there is no log key and no seal key in data/keys"),
+        "{}",
+        restored.stdout
+    );
 }
 
 #[test]

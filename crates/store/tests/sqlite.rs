@@ -146,3 +146,77 @@ async fn rows_that_were_lost_or_changed_are_made_again_as_they_were() {
     drop(store);
     assert!(check(&path).is_ok());
 }
+
+/// A database as the first schema had it, with a finished run, one that goes on, and a second leaf.
+fn of_the_first_schema(path: &Path) -> (schema::TenantId, Vec<store::conformance::Story>) {
+    const FIRST: &str = include_str!("../src/sqlite/migrations/0001_first.sql");
+    let connection = rusqlite::Connection::open(path).unwrap();
+    connection
+        .execute_batch(
+            "CREATE TABLE schema_migrations (
+                 version INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL) STRICT",
+        )
+        .unwrap();
+    connection.execute_batch(FIRST).unwrap();
+    let applied = "INSERT INTO schema_migrations (version, name, sha256) VALUES (1, 'first', ?)";
+    connection.execute(applied, [ledger::sha256(FIRST.as_bytes()).to_string()]).unwrap();
+    let tenant = schema::TenantId::from_bytes([7; 16]);
+    let mut stories: Vec<_> = (0..2u8)
+        .map(|n| store::conformance::Story::new(tenant, schema::RunId::from_bytes([n + 1; 16])))
+        .collect();
+    let mut later = {
+        let (first, second) = stories.split_at_mut(1);
+        vec![first[0].finish(), second[0].go_on(2)]
+    };
+    let feedback = stories[0].event("feedback.given", serde_json::json!({ "score": 1 }));
+    later.push(stories[0].append(vec![feedback], Settle::Leaf));
+    let (mut rows, mut leaf) = (std::collections::BTreeMap::new(), 0);
+    for append in later {
+        let run = append.events.run();
+        let (last, head) = append.events.end();
+        let insert = "INSERT INTO segments (tenant, run, first_seq, last_seq, body) VALUES (?, ?, ?, ?, ?)";
+        let body = serde_json::to_vec(&append.events[..]).unwrap();
+        let (first, last) = (append.events.after().0 as i64 + 1, last.0 as i64);
+        connection
+            .execute(insert, rusqlite::params![tenant.as_bytes(), run.as_bytes(), first, last, body])
+            .unwrap();
+        if append.settle == Settle::Leaf {
+            let insert = "INSERT INTO leaves (tenant, idx, run, seq, head) VALUES (?, ?, ?, ?, ?)";
+            let values = rusqlite::params![tenant.as_bytes(), leaf, run.as_bytes(), last, head.as_bytes()];
+            connection.execute(insert, values).unwrap();
+            leaf += 1;
+        }
+        let row = store::RunRow::fold_all(rows.remove(&run), run, &append.events).unwrap();
+        let insert = "INSERT OR REPLACE INTO runs (tenant, run, seq, head, row) VALUES (?, ?, ?, ?, ?)";
+        let text = serde_json::to_string(&row).unwrap();
+        let values = rusqlite::params![tenant.as_bytes(), run.as_bytes(), last, head.as_bytes(), text];
+        connection.execute(insert, values).unwrap();
+        rows.insert(run, row);
+    }
+    (tenant, stories)
+}
+
+#[tokio::test]
+async fn a_database_of_the_first_schema_is_backed_up_brought_up_to_date_and_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("punk.db");
+    let (tenant, mut stories) = of_the_first_schema(&path);
+    let store = SqliteStore::open(&path, Durability::Commit).unwrap();
+    assert!(folder.path().join("punk.db.before-2").exists(), "a backup is beside it");
+    store.seal_with(store::Masters::throw_away().unwrap());
+    let handle = store.tenant(tenant);
+    let proof = handle.prove(stories[0].run).await.unwrap().unwrap();
+    assert_eq!((proof.record.events.len(), proof.record.leaves.len()), (3, 2));
+    // The old run goes on, about somebody now, and can be given up like any other.
+    let ended = stories[1].finish();
+    let subject = schema::Subject::try_from("ada".to_owned()).ok();
+    handle.commit(Commit { appends: vec![Append { subject, ..ended }], ..Commit::default() }).await.unwrap();
+    assert_eq!(handle.prove(stories[1].run).await.unwrap().unwrap().record.leaves.len(), 1);
+    store::audit(&*handle, tenant).await.unwrap();
+    for view in store.views() {
+        assert_eq!(view.rebuild(tenant).await.unwrap(), store::Rebuilt { entries: 2, repaired: 0 });
+    }
+    let seal = vec![store::Seal { run: stories[0].run, expected: stories[0].seq() }];
+    handle.commit(Commit { seal, ..Commit::default() }).await.unwrap();
+    assert_eq!(handle.sealed(stories[0].run).await.unwrap().unwrap().leaf, 1, "its last leaf");
+}
