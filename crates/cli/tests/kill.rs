@@ -41,6 +41,8 @@ fn kill_it_again_and_again(environment: &[(&str, &str)], audit: impl Fn(&World))
     for round in 0..rounds {
         let mut gateway = Gateway::start(&world, environment);
         load.upon(&gateway.address.clone(), || {
+            // On a slow machine too there must be something to lose.
+            load.wait_until_under_way();
             // Not a wait for anything: the moment of the kill is meant to be arbitrary.
             thread::sleep(load::moment(seed + round));
             gateway.kill();

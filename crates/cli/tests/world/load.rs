@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use schema::TenantId;
 use serde_json::{Value, json};
@@ -48,6 +48,16 @@ impl Load {
             let _stop = Stop(&self.over);
             meanwhile();
         });
+    }
+
+    /// Waits until this round's clients have been told of some events.
+    #[expect(clippy::disallowed_methods, reason = "a test may not wait for ever")]
+    pub(crate) fn wait_until_under_way(&self) {
+        let (began, before) = (Instant::now(), self.acknowledged());
+        while self.acknowledged() < before + 20 {
+            assert!(began.elapsed() < Duration::from_secs(20), "nothing is acknowledged");
+            thread::sleep(Duration::from_millis(5));
+        }
     }
 
     /// How many events were acknowledged.
