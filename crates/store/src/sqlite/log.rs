@@ -70,6 +70,10 @@ impl LogStore for SqliteTenant {
         let read = move |connection: &Connection| {
             let mut leaves = Vec::new();
             visit_leaves(connection, tenant, from, limit.get(), |leaf| leaves.push(leaf))?;
+            let count = leaves.len() as u64;
+            if count < u64::from(limit.get()) && (count > 0 || from == 0) {
+                reaches_the_newest(connection, tenant, from + count)?;
+            }
             Ok(leaves)
         };
         self.store.inner.read(read).await
@@ -141,10 +145,42 @@ pub(super) fn add_leaf(
     Ok(index)
 }
 
+/// Reads the leaves that the tree does not have yet. What it has read before damage was found is worth nothing.
 pub(super) fn catch_up(connection: &Connection, tenant: TenantId, tree: &mut Tree) -> Result<(), StoreError> {
-    visit_leaves(connection, tenant, tree.log.size(), u32::MAX, |leaf| {
+    let read = read_on(connection, tenant, tree);
+    if read.is_err() {
+        *tree = Tree::default();
+    }
+    read
+}
+
+fn read_on(connection: &Connection, tenant: TenantId, tree: &mut Tree) -> Result<(), StoreError> {
+    let before = tree.log.size();
+    visit_leaves(connection, tenant, before, u32::MAX, |leaf| {
         tree.places.insert((leaf.run, tree.log.push(leaf)));
-    })
+    })?;
+    let size = tree.log.size();
+    if before > 0 && size == before {
+        return Ok(());
+    }
+    reaches_the_newest(connection, tenant, size)
+}
+
+/// Damage can end a list early: the newest runs know how far the leaves must go.
+fn reaches_the_newest(connection: &Connection, tenant: TenantId, size: u64) -> Result<(), StoreError> {
+    let newest: Option<Sql<Seq>> = connection
+        .prepare_cached(
+            "SELECT max(leaf) FROM segments WHERE tenant = ?1
+             AND run IN (SELECT run FROM runs WHERE tenant = ?1 ORDER BY run DESC LIMIT 8)",
+        )
+        .and_then(|mut select| select.query_row(params![Sql(tenant)], |row| row.get(0)))
+        .map_err(|error| unavailable(error).within("the leaves of the newest runs"))?;
+    match newest {
+        Some(Sql(Seq(leaf))) if leaf >= size => {
+            Err(StoreError::Damaged(format!("leaf {size} of tenant {tenant} is missing")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Where a run ends.
