@@ -11,25 +11,22 @@
     reason = "a bench reads the clock, and may fail as a test does"
 )]
 
+mod common;
+
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ledger::{Recorded, Recorder, Salt};
-use schema::{RunId, TenantId, Timestamp};
-use serde_json::{Value, json};
+use common::{EVENTS, commit, median};
+use schema::TenantId;
 use store::postgres::PostgresStore;
 use store::sqlite::{Durability, SqliteStore};
-use store::{Append, Commit, Settle, Store};
-
-/// As in the `punk` binary.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+use store::{Commit, Store};
 
 const SMALL: u64 = 50_000;
 const LARGE: u64 = 5_000_000;
 /// Events in an append.
-const EVENTS: u64 = 6;
+const EACH: u64 = EVENTS as u64;
 /// Appends in a commit while filling, and commits at once.
 const BULK: u64 = 50;
 const FILLERS: u64 = 4;
@@ -119,7 +116,7 @@ async fn compare(
         took[0].as_secs_f64(),
         took[1].as_secs_f64()
     );
-    let (mut next_small, mut next_large) = (SMALL / EVENTS, events / EVENTS);
+    let (mut next_small, mut next_large) = (SMALL / EACH, events / EACH);
     let mut rounds = Vec::new();
     // The first round of each warms up.
     for round in 0..=ROUNDS {
@@ -147,11 +144,6 @@ async fn compare(
     met
 }
 
-fn median(mut figures: Vec<f64>) -> f64 {
-    figures.sort_by(f64::total_cmp);
-    figures[figures.len() / 2]
-}
-
 /// What a round came to, for one append or one list.
 struct Round {
     append: Duration,
@@ -167,7 +159,7 @@ async fn round_of(store: &Arc<dyn Store>, next: &mut u64) -> Round {
         .map(|writer| {
             let tenant = store.tenant(TenantId::NIL);
             let mine: Vec<Commit> =
-                (0..APPENDS / WRITERS).map(|i| commit([first + i * WRITERS + writer])).collect();
+                (0..APPENDS / WRITERS).map(|i| commit([first + i * WRITERS + writer], EVENTS)).collect();
             tokio::spawn(async move {
                 for commit in mine {
                     tenant.commit(commit).await.unwrap();
@@ -182,7 +174,7 @@ async fn round_of(store: &Arc<dyn Store>, next: &mut u64) -> Round {
     let tenant = store.tenant(TenantId::NIL);
     let mut alone = Vec::new();
     for n in first + APPENDS..*next {
-        let commit = commit([n]);
+        let commit = commit([n], EVENTS);
         let began = Instant::now();
         tenant.commit(commit).await.unwrap();
         alone.push(began.elapsed());
@@ -201,14 +193,14 @@ async fn round_of(store: &Arc<dyn Store>, next: &mut u64) -> Round {
 /// Fills an empty store with so many events.
 async fn fill(store: &dyn Store, events: u64) -> Duration {
     let began = Instant::now();
-    let runs = events / EVENTS;
+    let runs = events / EACH;
     let fillers: Vec<_> = (0..FILLERS)
         .map(|filler| {
             let tenant = store.tenant(TenantId::NIL);
             tokio::spawn(async move {
                 let mut first = filler * BULK;
                 while first < runs {
-                    tenant.commit(commit(first..runs.min(first + BULK))).await.unwrap();
+                    tenant.commit(commit(first..runs.min(first + BULK), EVENTS)).await.unwrap();
                     first += FILLERS * BULK;
                 }
             })
@@ -218,26 +210,4 @@ async fn fill(store: &dyn Store, events: u64) -> Duration {
         filler.await.unwrap();
     }
     began.elapsed()
-}
-
-fn run(n: u64) -> RunId {
-    let mut random = [0; 10];
-    random[2..].copy_from_slice(&n.to_be_bytes());
-    RunId::new(1_790_000_000_000 + n, random)
-}
-
-fn commit(runs: impl IntoIterator<Item = u64>) -> Commit {
-    let append = |n| Append { events: events(n), settle: Settle::Leaf, subject: None };
-    Commit { appends: runs.into_iter().map(append).collect(), ..Commit::default() }
-}
-
-fn events(n: u64) -> Recorded {
-    let mut recorder = Recorder::new(TenantId::NIL, run(n));
-    let at = Timestamp::from_millis(1_790_000_000_000 + n).unwrap();
-    let fields = json!({ "provider": "openai", "model": "gpt-4o-mini", "text": "x".repeat(70) });
-    let Value::Object(fields) = fields else { return recorder.end() };
-    for _ in 0..EVENTS {
-        recorder.append(at, "model.completed", fields.clone(), || Salt::from_bytes([7; 16])).unwrap();
-    }
-    recorder.end()
 }

@@ -9,24 +9,19 @@
     reason = "a bench reads the clock, and may fail as a test does"
 )]
 
+mod common;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ledger::{Recorded, Recorder, Salt};
+use common::{EVENTS, commit, events, median, run};
 use rusqlite::{Connection, params};
-use schema::{RunId, TenantId, Timestamp};
-use serde_json::{Value, json};
+use schema::TenantId;
 use store::group_commit::Options;
 use store::sqlite::{Durability, SqliteStore};
-use store::{Append, Commit, Settle, Store};
+use store::{Commit, Store};
 
-/// As in the `punk` binary.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
-/// Events in the append of a whole request.
-const EVENTS: usize = 6;
 const WRITERS: usize = 64;
 /// Every ratio is taken this often, and the one in the middle counts: a disk has moods.
 const ROUNDS: usize = 5;
@@ -104,11 +99,6 @@ impl Round {
     }
 }
 
-fn median(mut figures: Vec<f64>) -> f64 {
-    figures.sort_by(f64::total_cmp);
-    figures[figures.len() / 2]
-}
-
 struct Measured {
     per_second: f64,
     per_cpu_second: f64,
@@ -161,7 +151,7 @@ fn store_appends(
     let folder = tempfile::tempdir().unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let commits: Vec<Vec<Commit>> = (0..writers)
-        .map(|w| (0..count / writers).map(|i| commit((i * writers + w) as u64, events)).collect())
+        .map(|w| (0..count / writers).map(|i| commit([(i * writers + w) as u64], events)).collect())
         .collect();
     let store: Arc<dyn Store> = Arc::new(open(&folder.path().join("punk.db"), durability, options));
     let (began, cpu) = (Instant::now(), cpu_time());
@@ -200,26 +190,4 @@ fn cpu_time() -> Duration {
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
     let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
     Duration::from_millis(ticks * 10)
-}
-
-fn run(n: u64) -> RunId {
-    let mut random = [0; 10];
-    random[2..].copy_from_slice(&n.to_be_bytes());
-    RunId::new(1_790_000_000_000 + n, random)
-}
-
-fn commit(n: u64, count: usize) -> Commit {
-    let append = Append { events: events(n, count), settle: Settle::Leaf, subject: None };
-    Commit { appends: vec![append], ..Commit::default() }
-}
-
-fn events(n: u64, count: usize) -> Recorded {
-    let mut recorder = Recorder::new(TenantId::NIL, run(n));
-    let at = Timestamp::from_millis(1_790_000_000_000).unwrap();
-    let fields = json!({ "provider": "openai", "model": "gpt-4o-mini", "text": "x".repeat(70) });
-    let Value::Object(fields) = fields else { return recorder.end() };
-    for _ in 0..count {
-        recorder.append(at, "model.completed", fields.clone(), || Salt::from_bytes([7; 16])).unwrap();
-    }
-    recorder.end()
 }

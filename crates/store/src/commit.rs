@@ -1,7 +1,7 @@
 //! Writing: everything that belongs together commits together.
 
 use ledger::{ChainError, Recorded};
-use schema::{RunId, Seq, Subject, SubjectId};
+use schema::{RunId, Seq, Subject, SubjectId, Timestamp};
 
 use crate::error::StoreError;
 use crate::job::NewJob;
@@ -30,6 +30,13 @@ pub struct Append {
     pub settle: Settle,
     /// Whom they are about. Their values are sealed under that subject's key; without a subject they are not.
     pub subject: Option<Subject>,
+}
+
+impl Append {
+    /// Whom it is about, and since when; nobody, if there are no events.
+    pub(crate) fn about(&self) -> Option<(&Subject, Timestamp)> {
+        Some((self.subject.as_ref()?, self.events.first()?.at))
+    }
 }
 
 /// A run to give up the events of.

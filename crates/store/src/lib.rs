@@ -4,12 +4,14 @@
 //! traits is about that tenant alone. There are three adapters: `sqlite` (embedded, the default), `postgres` (any number
 //! of processes), `memory` (tests and throw-away demos).
 //!
-//! Start at [`EventStore::commit`]; the traits are by noun (`event.rs`, `run.rs`, `log.rs`, `job.rs`), an adapter has the
-//! same file names. `group_commit.rs` is how many callers share one commit.
+//! Start at [`EventStore::commit`]; the traits are by noun (`event.rs`, `run.rs`, `log.rs`, `job.rs`,
+//! `subject.rs`), an adapter has the same file names. `group_commit.rs` is how many callers share one commit, `sealing.rs`
+//! how payloads are kept under the key of the person they are about, `view.rs` what everything derived must be able to do.
 //!
 //! - Acknowledged means committed: a commit returns when it would survive `kill -9`, or a power cut at level `fsync`.
 //! - All of a commit is there, or none of it.
-//! - Append-only: events are never changed. What is derived from them ([`RunRow`]) can be rebuilt.
+//! - Append-only: events are never changed; erasure destroys a key, and retention gives up whole runs whose heads stay. What
+//!   is derived from them ([`RunRow`]) can be rebuilt.
 //! - No method can be called without a tenant, and another tenant's ids are simply not there.
 //!
 //! To add a method: the trait, the three adapters, and a promise in `conformance/`, which every adapter must keep.

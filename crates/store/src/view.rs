@@ -26,6 +26,36 @@ pub trait View: Send + Sync {
     async fn rebuild(&self, tenant: TenantId) -> Result<Rebuilt, StoreError>;
 }
 
+/// The rows of runs, as every store keeps them.
+pub(crate) struct RunRows<S>(pub(crate) S);
+
+/// What a store does for its rows of runs.
+#[async_trait]
+pub(crate) trait RebuildRuns: Send + Sync {
+    /// See [`View::rebuild`].
+    async fn rebuild_runs(&self, tenant: TenantId) -> Result<Rebuilt, StoreError>;
+}
+
+#[async_trait]
+impl<S: RebuildRuns> View for RunRows<S> {
+    fn name(&self) -> &'static str {
+        "runs"
+    }
+
+    fn tables(&self) -> &'static [&'static str] {
+        &["runs"]
+    }
+
+    /// A row has no value of a subject in it: its name is read from where its key is, and goes with it.
+    async fn forget(&self, _: TenantId, _: SubjectId) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    async fn rebuild(&self, tenant: TenantId) -> Result<Rebuilt, StoreError> {
+        self.0.rebuild_runs(tenant).await
+    }
+}
+
 /// What a rebuild came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Rebuilt {

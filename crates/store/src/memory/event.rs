@@ -110,11 +110,11 @@ impl TenantState {
 
     /// Gives a new subject its id.
     fn get_to_know(&mut self, append: &Append) -> Result<(), StoreError> {
-        if let (Some(subject), Some(first)) = (&append.subject, append.events.first())
+        if let Some((subject, since)) = append.about()
             && !self.subjects.contains_key(subject.as_str())
         {
             let random = crypto::random::bytes().map_err(StoreError::unavailable)?;
-            let id = SubjectId::new(first.at.as_millis(), random);
+            let id = SubjectId::new(since.as_millis(), random);
             self.subjects.insert(subject.as_str().to_owned(), id);
         }
         Ok(())

@@ -20,6 +20,7 @@ use ledger::{Event, Log};
 use schema::{Digest, RunId, SubjectId, TenantId};
 use tokio::sync::Notify;
 
+use crate::view::RunRows;
 use crate::{JobQueue, Masters, RunRow, Sealed, Store, StoreError, TenantStore, View};
 
 /// A store in memory. A clone is the same store.
@@ -64,7 +65,7 @@ impl Store for MemoryStore {
     }
 
     fn views(&self) -> Vec<Box<dyn View>> {
-        vec![Box::new(subject::RunRows(self.clone()))]
+        vec![Box::new(RunRows(self.clone()))]
     }
 }
 

@@ -8,7 +8,8 @@ use schema::{RunId, Subject, SubjectId, TenantId};
 
 use super::{MemoryStore, Tenant, TenantState};
 use crate::sealing::take_values;
-use crate::{Rebuilt, RunRow, StoreError, SubjectStore, View};
+use crate::view::RebuildRuns;
+use crate::{Rebuilt, RunRow, StoreError, SubjectStore};
 
 #[async_trait]
 impl SubjectStore for Tenant {
@@ -54,27 +55,11 @@ impl TenantState {
     }
 }
 
-/// The rows of runs.
-pub(super) struct RunRows(pub(super) MemoryStore);
-
 #[async_trait]
-impl View for RunRows {
-    fn name(&self) -> &'static str {
-        "runs"
-    }
-
-    fn tables(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// Done with the erasure itself: both are behind one lock.
-    async fn forget(&self, _: TenantId, _: SubjectId) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    async fn rebuild(&self, tenant: TenantId) -> Result<Rebuilt, StoreError> {
+impl RebuildRuns for MemoryStore {
+    async fn rebuild_runs(&self, tenant: TenantId) -> Result<Rebuilt, StoreError> {
         let mut rebuilt = Rebuilt::default();
-        let mut state = self.0.shared.lock();
+        let mut state = self.shared.lock();
         let Some(tenant) = state.tenants.get_mut(&tenant) else { return Ok(rebuilt) };
         for (id, run) in &mut tenant.runs {
             rebuilt.entries += 1;

@@ -46,6 +46,7 @@ pub use error::OpenError;
 use crate::error::StoreError;
 use crate::job::JobQueue;
 use crate::sealing::{Keys, Masters};
+use crate::view::RunRows;
 use crate::{Store, TenantStore, View};
 use connect::Target;
 use error::FromDriver;
@@ -180,7 +181,7 @@ impl Store for PostgresStore {
     }
 
     fn views(&self) -> Vec<Box<dyn View>> {
-        vec![Box::new(view::RunRows(self.clone()))]
+        vec![Box::new(RunRows(self.clone()))]
     }
 }
 

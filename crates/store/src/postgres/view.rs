@@ -10,7 +10,7 @@ use super::row::{bigint, column, json};
 use super::{PostgresStore, Tenant};
 use crate::error::StoreError;
 use crate::run::RunRow;
-use crate::view::{Rebuilt, View};
+use crate::view::{RebuildRuns, Rebuilt};
 
 const NEXT: &str = "SELECT run FROM (
         (SELECT run FROM segments WHERE tenant = $1 AND run > $2 ORDER BY run LIMIT 1)
@@ -24,29 +24,13 @@ const PUT: &str = "INSERT INTO runs (tenant, run, seq, head, body, subject) VALU
 const DROP: &str = "DELETE FROM runs WHERE tenant = $1 AND run = $2";
 const TENANT: &str = "SELECT tenant FROM segments WHERE tenant > $1 ORDER BY tenant LIMIT 1";
 
-/// The rows of runs.
-pub(super) struct RunRows(pub(super) PostgresStore);
-
 #[async_trait]
-impl View for RunRows {
-    fn name(&self) -> &'static str {
-        "runs"
-    }
-
-    fn tables(&self) -> &'static [&'static str] {
-        &["runs"]
-    }
-
-    /// A row has no value of a subject in it: the name is read from the row of the key, which is gone.
-    async fn forget(&self, _: TenantId, _: SubjectId) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    async fn rebuild(&self, tenant: TenantId) -> Result<Rebuilt, StoreError> {
-        let tenant = Tenant { store: self.0.clone(), tenant };
+impl RebuildRuns for PostgresStore {
+    async fn rebuild_runs(&self, tenant: TenantId) -> Result<Rebuilt, StoreError> {
+        let tenant = Tenant { store: self.clone(), tenant };
         let (mut rebuilt, mut last) = (Rebuilt::default(), Vec::new());
         loop {
-            let rows = self.0.query(NEXT, &[&tenant.key(), &last]).await?;
+            let rows = self.query(NEXT, &[&tenant.key(), &last]).await?;
             let Some(row) = rows.first() else { return Ok(rebuilt) };
             let run: RunId = column(row, "runs", "run").id()?;
             last = run.as_bytes().to_vec();

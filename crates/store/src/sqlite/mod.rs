@@ -36,6 +36,7 @@ use tokio::sync::Notify;
 use crate::error::StoreError;
 use crate::group_commit::{GroupCommit, Options};
 use crate::sealing::{Keys, Masters};
+use crate::view::RunRows;
 use crate::{JobQueue, Store, TenantStore, View};
 pub use backup::{Backup, BackupError, Progress, backup};
 pub use check::{Checked, check};
@@ -294,7 +295,7 @@ impl Store for SqliteStore {
     }
 
     fn views(&self) -> Vec<Box<dyn View>> {
-        vec![Box::new(view::RunRows(self.clone()))]
+        vec![Box::new(RunRows(self.clone()))]
     }
 }
 

@@ -51,9 +51,9 @@ impl SqliteTenant {
     pub(super) async fn keys_for(&self, commit: &Commit) -> Result<Vec<Option<Arc<SubjectKey>>>, StoreError> {
         let mut keys = Vec::with_capacity(commit.appends.len());
         for append in &commit.appends {
-            keys.push(match (&append.subject, append.events.first()) {
-                (Some(subject), Some(first)) => Some(self.key_of(subject, first.at).await?),
-                _ => None,
+            keys.push(match append.about() {
+                Some((subject, since)) => Some(self.key_of(subject, since).await?),
+                None => None,
             });
         }
         Ok(keys)

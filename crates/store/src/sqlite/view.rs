@@ -11,34 +11,18 @@ use super::writer::{Reply, Request, WriteError};
 use super::{SqliteStore, check};
 use crate::error::StoreError;
 use crate::run::RunRow;
-use crate::view::{Rebuilt, View};
+use crate::view::{RebuildRuns, Rebuilt};
 
 /// How many runs one transaction makes again.
 const BATCH: usize = 500;
 
-/// The rows of runs.
-pub(super) struct RunRows(pub(super) SqliteStore);
-
 #[async_trait]
-impl View for RunRows {
-    fn name(&self) -> &'static str {
-        "runs"
-    }
-
-    fn tables(&self) -> &'static [&'static str] {
-        &["runs"]
-    }
-
-    /// A row has no value of a subject in it: the name is read from the row of the key, which is gone.
-    async fn forget(&self, _: TenantId, _: SubjectId) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    async fn rebuild(&self, tenant: TenantId) -> Result<Rebuilt, StoreError> {
+impl RebuildRuns for SqliteStore {
+    async fn rebuild_runs(&self, tenant: TenantId) -> Result<Rebuilt, StoreError> {
         let mut rebuilt = Rebuilt::default();
         let mut after = None;
         loop {
-            match self.0.inner.write(Request::Rebuild { tenant, after }).await? {
+            match self.inner.write(Request::Rebuild { tenant, after }).await? {
                 Reply::Rebuilt(part, Some(last)) => {
                     rebuilt += part;
                     after = Some(last);
