@@ -15,6 +15,34 @@ pub enum GatewayMode {
     Enforce,
 }
 
+/// What a key opens. A key has any number of scopes; what it has none for is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// Asking models: `/v1/*`.
+    Gateway,
+    /// Reading what is recorded: `GET /api/v1/*`.
+    Read,
+    /// Recording what was observed elsewhere: telemetry that is posted.
+    Write,
+}
+
+impl Scope {
+    /// Every scope there is.
+    pub const ALL: [Self; 3] = [Self::Gateway, Self::Read, Self::Write];
+
+    /// The literal on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Gateway => "gateway",
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+}
+
 /// What is known of an API key. The key is shown once, when it is made; only its hash is kept, and not here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
@@ -24,16 +52,38 @@ pub struct ApiKey {
     pub id: ApiKeyId,
     /// The tenant it speaks for.
     pub tenant: TenantId,
+    /// What people call it.
+    pub name: String,
+    /// What it opens.
+    pub scopes: Vec<Scope>,
     /// The application it is pinned to, whatever the header says.
     pub app: Option<String>,
     /// Whether it may operate, not only ask.
     pub admin: bool,
     /// Whether it observes or enforces.
     pub gateway_mode: GatewayMode,
+    /// How many requests it may make in a minute; 0 is without end, absent is what the installation says.
+    pub requests_per_minute: Option<u32>,
+    /// The key that made it; absent when the installation did.
+    pub created_by: Option<ApiKeyId>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it ends by itself.
     pub expires_at: Option<Timestamp>,
     /// When it was taken back.
     pub revoked_at: Option<Timestamp>,
+}
+
+impl ApiKey {
+    /// Whether it opens what `scope` is about.
+    #[must_use]
+    pub fn has(&self, scope: Scope) -> bool {
+        self.scopes.contains(&scope)
+    }
+
+    /// Whether it is neither taken back nor at its end.
+    #[must_use]
+    pub fn is_live(&self, now: Timestamp) -> bool {
+        self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
+    }
 }

@@ -16,6 +16,7 @@ mod agent;
 mod api_key;
 mod approval;
 mod audit;
+mod day;
 mod digest;
 mod event;
 mod id;
@@ -30,9 +31,10 @@ mod time;
 mod verdict;
 
 pub use agent::{Agent, App, Subject, SubjectError, TrustTier};
-pub use api_key::{ApiKey, GatewayMode};
+pub use api_key::{ApiKey, GatewayMode, Scope};
 pub use approval::{Approval, ApprovalStatus};
 pub use audit::AuditEvent;
+pub use day::Day;
 pub use digest::{Digest, DigestError, write_hex};
 pub use event::{Seq, TraceEvent};
 pub use id::{
@@ -40,7 +42,9 @@ pub use id::{
     SideEffectId, SubjectId, TenantId,
 };
 pub use money::MicroUsd;
-pub use run::{PassedRoute, Route, RouteExplanation, Run, RunKind, RunStatus, Usage};
+pub use run::{
+    CacheDetails, GhostRoute, PassedRoute, Route, RouteExplanation, Run, RunKind, RunStatus, Usage,
+};
 pub use side_effect::{SideEffect, SideEffectLevel, SideEffectStatus};
 pub use tenant::Tenant;
 pub use time::{Timestamp, TimestampError};

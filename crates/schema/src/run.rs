@@ -13,6 +13,10 @@ pub enum RunKind {
     Chat,
     /// An Anthropic-shaped messages request.
     Messages,
+    /// An OpenAI-shaped responses request.
+    Responses,
+    /// Texts turned into vectors.
+    Embeddings,
     /// A governed execution of a plan.
     Execution,
     /// A turn of a persistent agent.
@@ -92,15 +96,23 @@ impl Route {
     }
 }
 
-/// Tokens in and out of the model.
+/// Tokens in and out of the model, counted so that no token is counted twice: what is a part of a sum says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", default)]
 pub struct Usage {
-    /// Tokens of the request.
+    /// All tokens of the request, cached ones included.
     pub input_tokens: u64,
-    /// Tokens of the answer.
+    /// All tokens of the answer, thoughts included.
     pub output_tokens: u64,
+    /// Of the request's tokens, those that the vendor had in its own cache.
+    pub cache_read_tokens: u64,
+    /// Of the request's tokens, those that the vendor put into its own cache for minutes.
+    pub cache_write_tokens: u64,
+    /// Of the request's tokens, those that the vendor put into its own cache for an hour.
+    pub cache_write_long_tokens: u64,
+    /// Of the answer's tokens, those that were thoughts.
+    pub reasoning_tokens: u64,
 }
 
 /// A route that was asked and did not serve.
@@ -127,6 +139,63 @@ pub struct RouteExplanation {
     pub rejected: Vec<PassedRoute>,
     /// What the governor said.
     pub verdict: Verdict,
+    /// Which answer was used again, when one was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<CacheDetails>,
+    /// What the live route would have cost on top; absent when that is not known, or nothing was saved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated_saved_usd: Option<MicroUsd>,
+    /// What would have answered, had the key not been one that only observes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ghost: Option<GhostRoute>,
+    /// Who answered in the end, when the first choice did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fallback: Option<String>,
+    /// What of the request the upstream's wire has no word for, and so was not told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+}
+
+/// An answer that is used again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct CacheDetails {
+    /// The run that it was first given in.
+    pub source_run: RunId,
+    /// How old it is.
+    pub age_seconds: u64,
+}
+
+/// A route that would have answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct GhostRoute {
+    /// Which one.
+    pub route: Route,
+    /// What it said for itself.
+    pub reason: String,
+    /// What it would have saved; absent when the price is not known.
+    pub saved_usd: Option<MicroUsd>,
+}
+
+impl RouteExplanation {
+    /// A route, its reason and the verdict before it; nothing else to tell.
+    #[must_use]
+    pub fn new(route: Route, reason: impl Into<String>, verdict: Verdict) -> Self {
+        Self {
+            route,
+            reason: reason.into(),
+            rejected: Vec::new(),
+            verdict,
+            cache: None,
+            estimated_saved_usd: None,
+            ghost: None,
+            fallback: None,
+            left_out: Vec::new(),
+        }
+    }
 }
 
 /// A run as the REST interface shows it; every field is derived from the run's events.

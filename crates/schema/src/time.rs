@@ -25,6 +25,8 @@ const DAY: u64 = 86_400_000;
 const END: u64 = 253_402_300_800_000;
 
 impl Timestamp {
+    /// The first moment there is.
+    pub const EPOCH: Self = Self(0);
     /// The last moment there is.
     pub const LAST: Self = Self(END - 1);
 
@@ -38,7 +40,7 @@ impl Timestamp {
 
     /// Milliseconds after the epoch.
     #[must_use]
-    pub fn as_millis(self) -> u64 {
+    pub const fn as_millis(self) -> u64 {
         self.0
     }
 }

@@ -12,6 +12,7 @@
 //! - A label value comes from a fixed set, so a caller cannot grow the number of series.
 //! - Traces leave only when the standard `OTEL_…` variables name where to.
 
+pub mod context;
 pub mod logs;
 pub mod mask;
 pub mod metrics;

@@ -23,7 +23,7 @@ const fn shape(prefix: &'static str, least: usize) -> Shape {
 }
 
 /// Longer prefixes before those that they begin with. `sk-` covers the keys of OpenAI, Anthropic and OpenRouter.
-static SHAPES: [Shape; 11] = [
+const SHAPES: [Shape; 19] = [
     shape("pk_", 8),
     shape("ps_", 8),
     shape("sk-", 8),
@@ -32,10 +32,33 @@ static SHAPES: [Shape; 11] = [
     shape("ghp_", 20),
     shape("github_pat_", 20),
     shape("xoxb-", 8),
+    shape("xoxp-", 8),
+    shape("glpat-", 16),
+    shape("gsk_", 20),
+    shape("hf_", 20),
+    shape("xai-", 20),
+    shape("pplx-", 20),
+    shape("r8_", 20),
+    shape("AIza", 30),
     shape("AKIA", 16),
     Shape { body: is_token, ..shape("eyJ", 20) },
     Shape { body: is_token, ..shape("bearer ", 1) },
 ];
+
+/// The bytes at which something to hide can begin. Every text that is recorded passes here, and most bytes are none.
+static BEGINS: [bool; 256] = {
+    let mut begins = [false; 256];
+    let mut index = 0;
+    while index < SHAPES.len() {
+        let first = SHAPES[index].prefix.as_bytes()[0];
+        begins[first.to_ascii_lowercase() as usize] = true;
+        begins[first.to_ascii_uppercase() as usize] = true;
+        index += 1;
+    }
+    // Of `://`.
+    begins[b':' as usize] = true;
+    begins
+};
 
 /// What RFC 6750 allows in a bearer token.
 fn is_token(byte: u8) -> bool {
@@ -93,7 +116,13 @@ impl Mask {
                 .extend(text.match_indices(secret.expose().as_str()).map(|(start, _)| start..start + length));
         }
         let bytes = text.as_bytes();
-        for start in 0..bytes.len() {
+        for (start, byte) in bytes.iter().enumerate() {
+            if !BEGINS[usize::from(*byte)] {
+                continue;
+            }
+            if *byte != b':' && !is_boundary(bytes, start) {
+                continue;
+            }
             ranges.extend(SHAPES.iter().find_map(|shape| shape.body_at(bytes, start)));
             if bytes[start..].starts_with(b"://") {
                 ranges.extend(credentials_at(bytes, start + 3));
@@ -104,11 +133,11 @@ impl Mask {
 }
 
 impl Shape {
-    /// Where the body lies, when this shape begins at `start`.
+    /// Where the body lies, when this shape begins at `start`, where a word may begin.
     fn body_at(&self, bytes: &[u8], start: usize) -> Option<Range<usize>> {
         let body = start + self.prefix.len();
         let begins = bytes.get(start..body)?.eq_ignore_ascii_case(self.prefix.as_bytes());
-        if !begins || !is_boundary(bytes, start) {
+        if !begins {
             return None;
         }
         let length = bytes[body..].iter().take_while(|byte| (self.body)(**byte)).count();

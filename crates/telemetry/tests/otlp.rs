@@ -24,8 +24,14 @@ fn child() {
     };
     match telemetry::init(&options) {
         Ok(guard) => {
-            tracing::info_span!("the-span", route = "cache", key = "sk-12345678abc")
-                .in_scope(|| tracing::info!("the-event"));
+            let span = tracing::info_span!("the-span", route = "cache", key = "sk-12345678abc");
+            telemetry::context::continue_trace(
+                &span,
+                std::env::var("PUNK_TEST_PARENT").ok().as_deref(),
+                None,
+            );
+            span.in_scope(|| tracing::info!("the-event"));
+            drop(span);
             println!("exports: {}", guard.exports_traces());
             drop(guard);
         }
@@ -104,6 +110,19 @@ fn a_span_reaches_the_collector_as_protobuf_with_the_service_name() {
         assert!(contains(&body, text), "{text} is missing");
     }
     assert!(!contains(&body, "12345678abc"), "the key was sent");
+}
+
+#[test]
+fn a_span_joins_the_trace_that_its_caller_began() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    let collector = std::thread::spawn(move || receive(&listener));
+    let parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    run(&[("OTEL_EXPORTER_OTLP_ENDPOINT", &endpoint), ("PUNK_TEST_PARENT", parent)]);
+    let (_, body) = collector.join().unwrap();
+    let holds = |bytes: &[u8]| body.windows(bytes.len()).any(|window| window == bytes);
+    assert!(holds(&0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736_u128.to_be_bytes()), "the trace is another");
+    assert!(holds(&0x00f0_67aa_0ba9_02b7_u64.to_be_bytes()), "the parent is missing");
 }
 
 #[test]
