@@ -5,7 +5,7 @@
 pub struct Key {
     /// Its place in `punk.toml`: the section and the name, joined by dots.
     pub path: &'static str,
-    /// Its environment variable.
+    /// Its environment variable; empty when only the file sets it, with `<NAME>` for the name of its table.
     pub env: &'static str,
     /// A second variable, read when the first is not set.
     pub env_fallback: Option<&'static str>,
@@ -15,6 +15,8 @@ pub struct Key {
     pub default: DefaultValue,
     /// Whether its value is never shown.
     pub secret: bool,
+    /// Whether its table is of no use without it.
+    pub required: bool,
     /// Whether it does anything yet.
     pub status: Status,
     /// One line for the reference.
@@ -49,6 +51,16 @@ pub enum Kind {
     Email,
     /// The name of a signed-note key: no whitespace, no `+`.
     LogName,
+    /// Several of what [`Kind::Text`] takes: a list in the file, or text with commas.
+    Texts,
+    /// Several of what [`Kind::Token`] takes.
+    Tokens,
+    /// Several origins of web pages, such as `https://app.example.org`, or `*` alone.
+    Origins,
+    /// HTTP headers with their values, which are secret.
+    Headers,
+    /// Dollars, with up to six digits after the point.
+    Dollars,
 }
 
 impl Kind {
@@ -70,7 +82,25 @@ impl Kind {
             }
             Self::Email => "an e-mail address".to_owned(),
             Self::LogName => "a name without whitespace or `+`".to_owned(),
+            Self::Texts => "a list of texts that are not empty".to_owned(),
+            Self::Tokens => "a list of tokens: visible ASCII characters without spaces".to_owned(),
+            Self::Origins => "a list of origins such as https://app.example.org, or `*` alone".to_owned(),
+            Self::Headers => {
+                "a table of HTTP headers such as { x-team = \"a\" }, without host, content-length, connection and the like"
+                    .to_owned()
+            }
+            Self::Dollars => "dollars from 0 to 1000000, with up to six digits after the point".to_owned(),
         }
+    }
+
+    /// Whether the file has a type of its own for it, so that it stands there without quotes.
+    pub(crate) fn is_bare(&self) -> bool {
+        matches!(self, Self::Integer { .. } | Self::Boolean | Self::Dollars)
+    }
+
+    /// Whether it takes several values.
+    pub(crate) fn is_list(&self) -> bool {
+        matches!(self, Self::Texts | Self::Tokens | Self::Origins)
     }
 
     /// A database is addressed with its password; a web address with one would be shown where it
@@ -119,6 +149,7 @@ impl Key {
             kind,
             default: DefaultValue::Unset,
             secret: false,
+            required: false,
             status: Status::Active,
             doc,
         }
@@ -138,6 +169,10 @@ impl Key {
 
     pub(crate) const fn or_inferred(self, how: &'static str) -> Self {
         Self { default: DefaultValue::Inferred(how), ..self }
+    }
+
+    pub(crate) const fn required(self) -> Self {
+        Self { required: true, ..self }
     }
 
     pub(crate) const fn secret(self) -> Self {

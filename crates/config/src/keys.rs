@@ -2,7 +2,11 @@
 
 use crate::key::Key;
 
+pub(crate) use named::{BUILT_IN, NameRule, path, upstream_key, upstream_variable};
+pub use named::{Named, named_tables};
+
 mod auth;
+mod cache;
 mod chorus;
 mod governance;
 mod jobs;
@@ -12,9 +16,13 @@ mod ledger;
 mod limits;
 mod log;
 mod mcp;
+mod models;
+mod named;
+mod prices;
 mod providers;
 mod server;
 mod store;
+mod upstreams;
 mod web;
 mod webhooks;
 
@@ -29,7 +37,9 @@ pub struct Section {
     pub keys: &'static [Key],
 }
 
-static SECTIONS: [&Section; 15] = [
+static NAMED: [&Named; 3] = [&upstreams::TABLE, &models::TABLE, &prices::TABLE];
+
+static SECTIONS: [&Section; 16] = [
     &server::SECTION,
     &store::SECTION,
     &keys_section::SECTION,
@@ -38,6 +48,7 @@ static SECTIONS: [&Section; 15] = [
     &auth::SECTION,
     &limits::SECTION,
     &providers::SECTION,
+    &cache::SECTION,
     &governance::SECTION,
     &learning::SECTION,
     &jobs::SECTION,
@@ -92,8 +103,18 @@ mod tests {
     }
 
     #[test]
+    fn a_key_of_a_named_table_lies_in_it_and_no_section_has_its_name() {
+        for table in named_tables() {
+            assert!(sections().iter().all(|section| section.name != table.name), "{}", table.name);
+            for key in table.keys {
+                assert!(key.path.starts_with(&format!("{}.NAME.", table.name)), "{}", key.path);
+            }
+        }
+    }
+
+    #[test]
     fn every_default_is_a_value_the_key_takes() {
-        for key in all() {
+        for key in all().chain(named_tables().iter().flat_map(|table| table.keys)) {
             match key.default {
                 DefaultValue::Text(text) => assert!(Value::from_text(key, text).is_some(), "{}", key.path),
                 DefaultValue::Under { folder, .. } => {
@@ -109,7 +130,7 @@ mod tests {
 
     #[test]
     fn what_sounds_secret_is_secret() {
-        for key in all() {
+        for key in all().chain(named_tables().iter().flat_map(|table| table.keys)) {
             let sounds = ["api_key", "password", "token"].iter().any(|word| key.path.contains(word));
             assert!(!sounds || key.secret, "{}", key.path);
             assert!(!key.kind.may_hold_credentials() || key.secret, "{}", key.path);

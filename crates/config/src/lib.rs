@@ -11,6 +11,8 @@
 //!   problem, with the nearest name that is.
 //! - All problems are told at once, and none repeats any part of a secret.
 //! - `docs/reference/configuration.md` is [`reference::markdown`] of the table; a test compares them.
+//! - Tables with names of the user's (`[upstreams.NAME]`) keep all of these promises: `keys/named.rs` says what there
+//!   are, `served.rs` gives them as types.
 //!
 //! To add a key: a row in the section's file under `keys/`, then `UPDATE_EXPECT=1 cargo test -p config`.
 
@@ -20,14 +22,16 @@ mod nearest;
 mod origin;
 mod problem;
 pub mod reference;
+mod served;
 mod settings;
 mod source;
 mod value;
 
 pub use key::{DefaultValue, Key, Kind, Status};
-pub use keys::{Section, all, by_path, sections};
+pub use keys::{Named, Section, all, by_path, named_tables, sections};
 pub use origin::Origin;
 pub use problem::{Fault, Problem, Problems};
+pub use served::{ExactCache, Headers, ModelEntry, PriceEntry, Upstream, UpstreamWire, Vendor};
 pub use settings::{LogFormat, Setting, Settings};
 pub use source::{FileChoice, FileSource, Flag, Sources, file_choice};
 pub use value::Value;
@@ -36,11 +40,11 @@ pub use value::Value;
 pub fn load(sources: &Sources) -> Result<Settings, Problems> {
     let mut problems = Vec::new();
     let file = source::file::read(&sources.file, &mut problems);
-    let environment = source::environment::read(&sources.environment, &mut problems);
+    let environment = source::environment::read(&sources.environment, &file.upstreams(), &mut problems);
     let flags = source::flag::read(&sources.flags, &mut problems);
     if problems.is_empty() {
         // Lowest first: what comes later takes the place of what was there.
-        Ok(Settings::of([file, environment, flags].into_iter().flatten()))
+        Ok(Settings::of([file.assignments, environment, flags].into_iter().flatten()))
     } else {
         Err(Problems(problems))
     }

@@ -20,6 +20,11 @@ pub(crate) fn nearest<'n>(wrong: &str, known: impl IntoIterator<Item = &'n str>)
     close.into_iter().filter(|(distance, _)| *distance <= best + 1).map(|(_, name)| name).take(3).collect()
 }
 
+/// Names to keep.
+pub(crate) fn owned(names: Vec<&str>) -> Vec<String> {
+    names.into_iter().map(str::to_owned).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,5 +1,7 @@
 //! Where a setting comes from.
 
+use std::borrow::Cow;
+
 /// Where a setting comes from, the strongest last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
@@ -15,9 +17,21 @@ pub enum Origin {
         column: usize,
     },
     /// An environment variable.
-    Environment(&'static str),
+    Environment(Cow<'static, str>),
     /// A flag on the command line, with its dashes.
     Flag(String),
+}
+
+impl Origin {
+    /// Where to look, for a problem with what came from there.
+    pub(crate) fn place(&self) -> String {
+        match self {
+            Self::Default => "default".to_owned(),
+            Self::File { name, line, column } => format!("{name}:{line}:{column}"),
+            Self::Environment(name) => name.to_string(),
+            Self::Flag(name) => name.clone(),
+        }
+    }
 }
 
 impl std::fmt::Display for Origin {

@@ -23,19 +23,56 @@ pub enum Fault {
         /// The key as written.
         name: String,
         /// What was probably meant.
-        nearest: Vec<&'static str>,
+        nearest: Vec<String>,
         /// What may stand in that place.
         allowed: Vec<String>,
     },
     /// A `PUNK_…` variable that nothing reads.
     UnknownVariable {
         /// What was probably meant.
-        nearest: Vec<&'static str>,
+        nearest: Vec<String>,
+    },
+    /// A table has a name that it cannot have.
+    BadName {
+        /// The kind of table.
+        table: &'static str,
+        /// The name.
+        shown: String,
+        /// What names may be.
+        allowed: &'static str,
+    },
+    /// A table lacks what it cannot do without.
+    Missing {
+        /// The key.
+        key: String,
+        /// What the key takes.
+        allowed: String,
+    },
+    /// A model is served by an upstream that is not there.
+    NoSuchUpstream {
+        /// The key that names it.
+        key: String,
+        /// The upstream, as written.
+        shown: String,
+        /// What was probably meant.
+        nearest: Vec<String>,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// Aliases that lead back to where they started.
+    AliasLoop {
+        /// The model, as written.
+        shown: String,
+    },
+    /// A flag for what only the file sets.
+    OnlyInFile {
+        /// The kind of table.
+        table: &'static str,
     },
     /// The key does not take the value.
     BadValue {
         /// The key.
-        key: &'static str,
+        key: String,
         /// The value, or that it is hidden.
         shown: String,
         /// What the key takes.
@@ -51,7 +88,7 @@ pub enum Fault {
     /// The value of a variable is not text.
     NotUtf8 {
         /// The key it would set.
-        key: &'static str,
+        key: String,
     },
     /// The file is not TOML.
     Syntax {
@@ -85,13 +122,23 @@ impl Problem {
     }
 
     pub(crate) fn bad_value(place: impl Into<String>, key: &'static Key, given: &str) -> Self {
+        Self::bad_value_at(place, key, key.path, given)
+    }
+
+    /// The same for a key of a named table, whose path the table's name completes.
+    pub(crate) fn bad_value_at(
+        place: impl Into<String>,
+        key: &'static Key,
+        path: impl Into<String>,
+        given: &str,
+    ) -> Self {
         let shown = if key.secret { "the value (hidden)".to_owned() } else { shortened(given) };
-        Self::new(place, Fault::BadValue { key: key.path, shown, allowed: key.kind.allowed() })
+        Self::new(place, Fault::BadValue { key: path.into(), shown, allowed: key.kind.allowed() })
     }
 
     /// What to do about it.
     pub fn hint(&self) -> String {
-        let or = |names: &[&str]| names.join(" or ");
+        let or = |names: &[String]| names.join(" or ");
         match &self.fault {
             Fault::UnknownKey { nearest, allowed, .. } if nearest.is_empty() => {
                 format!("allowed here: {}", allowed.join(", "))
@@ -105,6 +152,18 @@ impl Problem {
             Fault::UnknownVariable { nearest } => {
                 format!("did you mean {}? `punk config` lists every variable that is read", or(nearest))
             }
+            Fault::BadName { table, allowed, .. } => format!("a name in [{table}] must be {allowed}"),
+            Fault::Missing { key, allowed } => format!("set {key} to {allowed}"),
+            Fault::NoSuchUpstream { nearest, known, .. } => {
+                let guess = if nearest.is_empty() {
+                    String::new()
+                } else {
+                    format!("did you mean {}? ", or(nearest))
+                };
+                format!("{guess}there are: {}", known.join(", "))
+            }
+            Fault::AliasLoop { .. } => "let one of them name a model of an upstream".to_owned(),
+            Fault::OnlyInFile { table } => format!("write it below [{table}.NAME] in punk.toml"),
             Fault::BadValue { key, allowed, .. } => format!("{key} must be {allowed}"),
             Fault::NotASection { name, allowed } => {
                 format!("write a line [{name}] and below it any of: {}", allowed.join(", "))
@@ -126,6 +185,11 @@ impl std::fmt::Display for Fault {
         match self {
             Self::UnknownKey { name, .. } => write!(f, "unknown key `{name}`"),
             Self::UnknownVariable { .. } => f.write_str("unknown variable"),
+            Self::BadName { table, shown, .. } => write!(f, "{shown} cannot be a name in [{table}]"),
+            Self::Missing { key, .. } => write!(f, "{key} is not set"),
+            Self::NoSuchUpstream { key, shown, .. } => write!(f, "{key} names {shown}, which is no upstream"),
+            Self::AliasLoop { shown } => write!(f, "the aliases of model {shown} lead back to it"),
+            Self::OnlyInFile { table } => write!(f, "[{table}.NAME] is set only in the file"),
             Self::BadValue { key, shown, .. } => write!(f, "{shown} is not a value of {key}"),
             Self::NotASection { name, .. } => write!(f, "`{name}` is a section, not a value"),
             Self::NotUtf8 { .. } => f.write_str("the value is not UTF-8"),

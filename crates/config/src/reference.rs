@@ -1,7 +1,7 @@
 //! The reference: `docs/reference/configuration.md`, made of the table.
 
 use crate::key::{DefaultValue, Key, Status};
-use crate::keys::sections;
+use crate::keys::{named_tables, sections};
 use std::fmt::Write as _;
 
 const HEAD: &str = "\
@@ -43,11 +43,22 @@ pub fn markdown() -> String {
             text.push_str(&row(key));
         }
     }
+    for table in named_tables() {
+        let _ = write!(text, "\n## `[{}.NAME]`\n\n{}\n\n", table.name, table.doc);
+        text.push_str("| key | variable | value | default | |\n|---|---|---|---|---|\n");
+        for key in table.keys {
+            text.push_str(&row(key));
+        }
+    }
     text
 }
 
 fn row(key: &Key) -> String {
-    let variables: Vec<_> = key.variables().map(|variable| format!("`{variable}`")).collect();
+    let variables: Vec<_> = key
+        .variables()
+        .filter(|variable| !variable.is_empty())
+        .map(|variable| format!("`{variable}`"))
+        .collect();
     let secret = if key.secret { "Secret. " } else { "" };
     let reserved = match key.status {
         Status::Active => String::new(),
@@ -65,6 +76,7 @@ fn row(key: &Key) -> String {
 
 fn default(key: &Key) -> String {
     match key.default {
+        DefaultValue::Unset if key.required => "must be set".to_owned(),
         DefaultValue::Unset => "unset".to_owned(),
         DefaultValue::Text(text) => format!("`{text}`"),
         DefaultValue::Under { folder, name } => format!("`{name}` in `{folder}`"),

@@ -6,7 +6,9 @@ use crate::origin::Origin;
 use crate::source::Assignment;
 use crate::value::Value;
 use crypto::SecretString;
+use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr};
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -19,6 +21,8 @@ pub struct Settings(Vec<Setting>);
 pub struct Setting {
     /// The key.
     pub key: &'static Key,
+    /// The key's path, with the name of its table filled in.
+    pub path: Cow<'static, str>,
     /// Its value; nothing when it is unset and has no default.
     pub value: Option<Value>,
     /// Where the value comes from.
@@ -37,17 +41,27 @@ pub enum LogFormat {
     Json,
 }
 
+impl Setting {
+    /// The variable that sets it; empty when there is none.
+    pub fn variable(&self) -> String {
+        let name = self.path.split('.').nth(1).unwrap_or_default();
+        if self.key.env.contains("<NAME>") { keys::upstream_variable(name) } else { self.key.env.to_owned() }
+    }
+}
+
 impl Settings {
     /// The defaults with `assignments` over them, the last of each key winning.
     pub(crate) fn of(assignments: impl Iterator<Item = Assignment>) -> Self {
-        let mut settings: Vec<Setting> = keys::all()
-            .map(|key| Setting { key, value: plain_default(key), origin: Origin::Default })
-            .collect();
-        for Assignment { key, value, origin } in assignments {
-            if let Some(setting) = settings.iter_mut().find(|setting| std::ptr::eq(setting.key, key)) {
-                *setting = Setting { key, value: Some(value), origin };
+        let mut settings: Vec<Setting> =
+            keys::all().map(|key| default_setting(key, key.path.into())).collect();
+        for Assignment { key, path, value, origin } in assignments {
+            let new = Setting { key, path, value: Some(value), origin };
+            match settings.iter_mut().find(|setting| setting.path == new.path) {
+                Some(setting) => *setting = new,
+                None => settings.push(new),
             }
         }
+        with_table_defaults(&mut settings);
         // Defaults that follow another key come last, when that key has its value.
         let mut settings = Self(settings);
         for index in 0..settings.0.len() {
@@ -65,7 +79,7 @@ impl Settings {
 
     /// The setting at `path`; nothing for a path that is no key.
     pub fn get(&self, path: &str) -> Option<&Setting> {
-        self.0.iter().find(|setting| setting.key.path == path)
+        self.0.iter().find(|setting| setting.path == path)
     }
 
     /// `server.host`.
@@ -144,6 +158,45 @@ impl Settings {
         self.secret("auth.api_key")
     }
 
+    /// `server.max_body_bytes`.
+    pub fn max_body_bytes(&self) -> usize {
+        self.integer("server.max_body_bytes")
+            .and_then(|bytes| usize::try_from(bytes).ok())
+            .unwrap_or(32 << 20)
+    }
+
+    /// `server.cors_origins`; none unless set.
+    pub fn cors_origins(&self) -> &[String] {
+        self.texts("server.cors_origins")
+    }
+
+    /// `limits.requests_per_minute`; `None` is no limit.
+    pub fn requests_per_minute(&self) -> Option<NonZeroU32> {
+        self.limit("limits.requests_per_minute")
+    }
+
+    /// `limits.chat_requests_per_minute`; `None` is no limit.
+    pub fn chat_requests_per_minute(&self) -> Option<NonZeroU32> {
+        self.limit("limits.chat_requests_per_minute")
+    }
+
+    /// `limits.ip_requests_per_minute`; `None` is no limit.
+    pub fn ip_requests_per_minute(&self) -> Option<NonZeroU32> {
+        self.limit("limits.ip_requests_per_minute")
+    }
+
+    fn limit(&self, path: &str) -> Option<NonZeroU32> {
+        NonZeroU32::new(self.integer(path)?.try_into().ok()?)
+    }
+
+    /// The texts at `path`; none when it is unset.
+    pub fn texts(&self, path: &str) -> &[String] {
+        match self.value(path) {
+            Some(Value::Texts(texts)) => texts,
+            _ => &[],
+        }
+    }
+
     /// The text at `path`, when it is set, not secret and not of another kind.
     pub fn text(&self, path: &str) -> Option<&str> {
         match self.value(path) {
@@ -178,13 +231,15 @@ impl Settings {
 
     /// Every secret that is set, for what has to keep them out of its output.
     pub fn secrets(&self) -> impl Iterator<Item = &SecretString> {
-        self.0.iter().filter_map(|setting| match &setting.value {
-            Some(Value::Secret(secret)) => Some(secret),
-            _ => None,
+        self.0.iter().flat_map(|setting| match &setting.value {
+            Some(Value::Secret(secret)) => vec![secret],
+            Some(Value::Secrets(secrets)) => secrets.iter().collect(),
+            Some(Value::Headers(headers)) => headers.iter().map(|(_, value)| value).collect(),
+            _ => Vec::new(),
         })
     }
 
-    fn value(&self, path: &str) -> Option<&Value> {
+    pub(crate) fn value(&self, path: &str) -> Option<&Value> {
         self.get(path)?.value.as_ref()
     }
 
@@ -201,6 +256,25 @@ impl Settings {
 }
 
 const DEFAULT_PORT: u16 = 4100;
+
+/// What nobody set.
+fn default_setting(key: &'static Key, path: Cow<'static, str>) -> Setting {
+    Setting { key, path, value: plain_default(key), origin: Origin::Default }
+}
+
+/// Adds what the named tables leave to their defaults. What has none stays out: it would be noise in every table.
+fn with_table_defaults(settings: &mut Vec<Setting>) {
+    for (table, name) in crate::served::tables(settings) {
+        for key in table.keys {
+            let path = keys::path(key, &name);
+            let absent = settings.iter().all(|setting| setting.path != path);
+            let default = default_setting(key, path.into());
+            if absent && default.value.is_some() {
+                settings.push(default);
+            }
+        }
+    }
+}
 
 fn plain_default(key: &Key) -> Option<Value> {
     match key.default {

@@ -3,12 +3,14 @@
 pub(crate) mod environment;
 pub(crate) mod file;
 pub(crate) mod flag;
+mod named;
 
 pub use flag::Flag;
 
 use crate::key::Key;
 use crate::origin::Origin;
 use crate::value::Value;
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
@@ -82,6 +84,8 @@ pub fn file_choice(flag: Option<&OsStr>, environment: &[(OsString, OsString)]) -
 #[derive(Debug)]
 pub(crate) struct Assignment {
     pub(crate) key: &'static Key,
+    /// The key's path, with the name of its table filled in.
+    pub(crate) path: Cow<'static, str>,
     pub(crate) value: Value,
     pub(crate) origin: Origin,
 }

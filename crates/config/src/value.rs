@@ -17,6 +17,14 @@ pub enum Value {
     Text(String),
     /// Text that is never shown.
     Secret(SecretString),
+    /// Several texts.
+    Texts(Vec<String>),
+    /// Several texts that are never shown.
+    Secrets(Vec<SecretString>),
+    /// Headers: their names are shown, their values never.
+    Headers(Vec<(String, SecretString)>),
+    /// Millionths of a dollar.
+    MicroDollars(u64),
 }
 
 impl Value {
@@ -35,6 +43,13 @@ impl Value {
                 "false" | "0" => Some(Self::Boolean(false)),
                 _ => None,
             },
+            Kind::Dollars => micro_dollars(text).map(Self::MicroDollars),
+            // No line of text is a good way to write several headers.
+            Kind::Headers => None,
+            kind if kind.is_list() => {
+                let items: Vec<_> = text.split(',').map(str::trim).collect();
+                Self::from_items(key, &items)
+            }
             kind if takes(kind, text) => Some(if key.secret {
                 Self::Secret(SecretString::new(text.to_owned()))
             } else {
@@ -52,6 +67,31 @@ impl Value {
         }
     }
 
+    /// `items` as a value of `key`, or nothing when it does not take one of them.
+    pub(crate) fn from_items(key: &Key, items: &[&str]) -> Option<Self> {
+        // `*` says everybody: what else is in the list would be a misunderstanding.
+        let alone = key.kind != Kind::Origins || items.len() == 1 || !items.contains(&"*");
+        if !key.kind.is_list() || !alone || !items.iter().all(|item| takes(key.kind, item)) {
+            return None;
+        }
+        Some(if key.secret {
+            Self::Secrets(items.iter().map(|item| SecretString::new((*item).to_owned())).collect())
+        } else {
+            Self::Texts(items.iter().map(|item| (*item).to_owned()).collect())
+        })
+    }
+
+    /// `headers` as a value of `key`, or nothing when one of them is no header that a caller may set.
+    pub(crate) fn from_headers(key: &Key, headers: &[(&str, &str)]) -> Option<Self> {
+        if key.kind != Kind::Headers || !headers.iter().all(|(name, value)| is_header(name, value)) {
+            return None;
+        }
+        let headers = headers
+            .iter()
+            .map(|(name, value)| (name.to_ascii_lowercase(), SecretString::new((*value).to_owned())));
+        Some(Self::Headers(headers.collect()))
+    }
+
     /// A second value like this one.
     pub(crate) fn duplicate(&self) -> Self {
         match self {
@@ -60,6 +100,12 @@ impl Value {
             Self::Boolean(boolean) => Self::Boolean(*boolean),
             Self::Text(text) => Self::Text(text.clone()),
             Self::Secret(secret) => Self::Secret(secret.duplicate()),
+            Self::Texts(texts) => Self::Texts(texts.clone()),
+            Self::Secrets(secrets) => Self::Secrets(secrets.iter().map(SecretString::duplicate).collect()),
+            Self::Headers(headers) => {
+                Self::Headers(headers.iter().map(|(name, value)| (name.clone(), value.duplicate())).collect())
+            }
+            Self::MicroDollars(micros) => Self::MicroDollars(*micros),
         }
     }
 }
@@ -72,7 +118,19 @@ impl std::fmt::Display for Value {
             Self::Integer(number) => write!(f, "{number}"),
             Self::Boolean(boolean) => write!(f, "{boolean}"),
             Self::Text(text) => f.write_str(text),
-            Self::Secret(_) => f.write_str("••••"),
+            // One look for one secret and for many: their number is nobody's business either.
+            Self::Secret(_) | Self::Secrets(_) => f.write_str("••••"),
+            Self::Texts(texts) => f.write_str(&texts.join(", ")),
+            Self::Headers(headers) => {
+                let shown: Vec<_> = headers.iter().map(|(name, _)| format!("{name}: ••••")).collect();
+                f.write_str(&shown.join(", "))
+            }
+            Self::MicroDollars(micros) => {
+                let fraction = format!("{:06}", micros % 1_000_000);
+                let fraction = fraction.trim_end_matches('0');
+                let point = if fraction.is_empty() { "" } else { "." };
+                write!(f, "{}{point}{fraction}", micros / 1_000_000)
+            }
         }
     }
 }
@@ -80,10 +138,11 @@ impl std::fmt::Display for Value {
 fn takes(kind: Kind, text: &str) -> bool {
     let printable = !text.is_empty() && !text.chars().any(char::is_control);
     match kind {
-        Kind::Address | Kind::Integer { .. } | Kind::Boolean => false,
+        Kind::Address | Kind::Integer { .. } | Kind::Boolean | Kind::Headers | Kind::Dollars => false,
         Kind::Choice(words) => words.contains(&text),
-        Kind::Text | Kind::Path => printable,
-        Kind::Token => !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()),
+        Kind::Text | Kind::Path | Kind::Texts => printable,
+        Kind::Origins => text == "*" || is_origin(text),
+        Kind::Token | Kind::Tokens => !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()),
         Kind::Url(schemes) => is_url(schemes, kind.may_hold_credentials(), text),
         Kind::Email => is_email(text),
         Kind::LogName => {
@@ -104,6 +163,39 @@ fn is_url(schemes: &[&str], credentials: bool, text: &str) -> bool {
         && !host.starts_with(':')
         && (credentials || !authority.contains('@'))
         && text.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// A scheme, a host and perhaps a port, as browsers write them: no path, not even a slash.
+fn is_origin(text: &str) -> bool {
+    let authority = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    is_url(&["http", "https"], false, text)
+        && authority.is_some_and(|authority| !authority.contains(['/', '?', '#', '*']))
+        && !text.bytes().any(|byte| byte.is_ascii_uppercase())
+}
+
+/// Headers that belong to the connection, or say how long a body is: setting them would break requests.
+const NOT_TO_SET: [&str; 8] =
+    ["connection", "content-length", "host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"];
+
+fn is_header(name: &str, value: &str) -> bool {
+    let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty()
+        && name.bytes().all(token)
+        && !NOT_TO_SET.contains(&name.to_ascii_lowercase().as_str())
+        && !value.is_empty()
+        && value.trim() == value
+        && value.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic())
+}
+
+/// Dollars as millionths of one, exactly: binary fractions would make cents out of nothing.
+fn micro_dollars(text: &str) -> Option<u64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(fraction) || whole.len() > 7 || fraction.len() > 6 {
+        return None;
+    }
+    let micros = whole.parse::<u64>().ok()? * 1_000_000 + format!("{fraction:0<6}").parse::<u64>().ok()?;
+    (micros <= 1_000_000_000_000).then_some(micros)
 }
 
 fn is_email(text: &str) -> bool {
@@ -168,7 +260,53 @@ mod tests {
             &["postgres://me:pw@", "mysql://me@host/db"],
         );
         check(Kind::Email, &["me@example.org"], &["me", "@example.org", "me@org", "me@a@b.c", "m e@x.org"]);
+        check(Kind::Texts, &["a", "a, b c"], &["a,,b", ","]);
+        check(Kind::Tokens, &["a", "a,b"], &["a b"]);
+        check(
+            Kind::Origins,
+            &["*", "https://a.org", "http://localhost:3000, https://a.org"],
+            &[
+                "a.org",
+                "https://a.org/",
+                "https://a.org/x",
+                "https://*.a.org",
+                "*, https://a.org",
+                "https://A.org",
+            ],
+        );
+        check(
+            Kind::Dollars,
+            &["0", "2.5", "0.000001", "1000000"],
+            &["-1", ".5", "1.", "1e3", "0.0000001", "1000001"],
+        );
         check(Kind::LogName, &["punk.local", "example.org/log"], &["a b", "a+b", "a\tb", "\u{a0}"]);
+    }
+
+    #[test]
+    fn dollars_are_exact() {
+        let key = Key::new("test.key", "PUNK_KEY", Kind::Dollars, "");
+        for (text, micros, shown) in [
+            ("2.5", 2_500_000, "2.5"),
+            ("0.075", 75_000, "0.075"),
+            ("15", 15_000_000, "15"),
+            ("3.10", 3_100_000, "3.1"),
+        ] {
+            let value = Value::from_text(&key, text).unwrap();
+            assert_eq!(value, Value::MicroDollars(micros));
+            assert_eq!(value.to_string(), shown);
+        }
+    }
+
+    #[test]
+    fn headers_that_belong_to_the_connection_are_refused() {
+        let key = Key::new("test.key", "", Kind::Headers, "").secret();
+        let set = |name, value| Value::from_headers(&key, &[(name, value)]);
+        assert_eq!(set("X-Team", "a b").unwrap().to_string(), "x-team: ••••");
+        for (name, value) in
+            [("Host", "a"), ("content-length", "1"), ("a b", "c"), ("", "c"), ("a", "b\r\nc"), ("a", "")]
+        {
+            assert!(set(name, value).is_none(), "took {name:?}: {value:?}");
+        }
     }
 
     #[test]

@@ -31,11 +31,25 @@ pub(super) static SECTION: Section = Section {
         )
         .or("30"),
         Key::new(
+            "server.max_body_bytes",
+            "PUNK_MAX_BODY_BYTES",
+            Kind::Integer { min: 1024, max: 1_073_741_824 },
+            "Largest body of a request, in bytes; a longer one is refused while it comes in.",
+        )
+        .or("33554432"),
+        Key::new(
+            "server.cors_origins",
+            "PUNK_CORS_ORIGINS",
+            Kind::Origins,
+            "Web pages of other origins that may call from a browser. Unset, none may, not even one on this machine; `*` lets \
+             every page call that has a key.",
+        ),
+        Key::new(
             "server.base_url",
             "PUNK_APP_BASE_URL",
             Kind::Url(&["http", "https"]),
-            "Public address of this installation, for links and attribution.",
-        )
-        .reserved("links in mails and the dashboard"),
+            "Public address of this installation. A gateway without a bootstrap key answers to this name, besides those of the \
+             machine itself, and its pages may call.",
+        ),
     ],
 };

@@ -6,29 +6,47 @@
 
 use super::{Assignment, FILE_VARIABLE};
 use crate::keys;
-use crate::nearest::nearest;
+use crate::nearest::{nearest, owned};
 use crate::origin::Origin;
 use crate::problem::{Fault, Problem, shortened};
 use crate::value::Value;
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 
-pub(crate) fn read(environment: &[(OsString, OsString)], problems: &mut Vec<Problem>) -> Vec<Assignment> {
-    problems.extend(
-        environment.iter().filter(|(_, value)| !value.is_empty()).filter_map(|(name, _)| unknown(name)),
-    );
-    keys::all()
-        .filter_map(|key| {
-            let (variable, value) =
-                key.variables().find_map(|variable| Some((variable, get(environment, variable)?)))?;
+/// Reads the variables of the table, and of the `upstreams` that the file names.
+pub(crate) fn read(
+    environment: &[(OsString, OsString)],
+    upstreams: &[String],
+    problems: &mut Vec<Problem>,
+) -> Vec<Assignment> {
+    let of_upstreams: Vec<_> = keys::upstream_key().map_or_else(Vec::new, |key| {
+        let variables =
+            upstreams.iter().map(|name| (key, keys::path(key, name), keys::upstream_variable(name)));
+        variables.collect()
+    });
+    let known: Vec<&str> = of_upstreams.iter().map(|(_, _, variable)| variable.as_str()).collect();
+    let set = environment.iter().filter(|(_, value)| !value.is_empty());
+    problems.extend(set.filter_map(|(name, _)| unknown(name, &known)));
+    let plain = keys::all().filter_map(|key| {
+        let set = |variable: &&'static str| get(environment, variable).is_some();
+        Some((key, Cow::Borrowed(key.path), Cow::Borrowed(key.variables().find(set)?)))
+    });
+    let named = of_upstreams
+        .iter()
+        .map(|(key, path, variable)| (*key, Cow::Owned(path.clone()), Cow::Owned(variable.clone())));
+    plain
+        .chain(named)
+        .filter_map(|(key, path, variable)| {
+            let value = get(environment, &variable)?;
             let Some(text) = value.to_str() else {
-                problems.push(Problem::new(variable, Fault::NotUtf8 { key: key.path }));
+                problems.push(Problem::new(variable, Fault::NotUtf8 { key: path.into_owned() }));
                 return None;
             };
             let Some(value) = Value::from_text(key, text) else {
-                problems.push(Problem::bad_value(variable, key, text));
+                problems.push(Problem::bad_value_at(variable, key, path, text));
                 return None;
             };
-            Some(Assignment { key, value, origin: Origin::Environment(variable) })
+            Some(Assignment { key, path, value, origin: Origin::Environment(variable) })
         })
         .collect()
 }
@@ -39,15 +57,20 @@ fn get<'e>(environment: &'e [(OsString, OsString)], variable: &str) -> Option<&'
     Some(value.as_os_str()).filter(|value| !value.is_empty())
 }
 
-fn unknown(name: &OsStr) -> Option<Problem> {
+fn unknown(name: &OsStr, of_upstreams: &[&str]) -> Option<Problem> {
     // Lossy is enough: a name that is not UTF-8 is not in the table, and this only shows it.
     let name = name.to_string_lossy();
     let ours = name.starts_with("PUNK_") && !name.starts_with("PUNK_TEST_");
-    if !ours || name == FILE_VARIABLE || keys::by_variable(&name).is_some() {
+    if !ours
+        || name == FILE_VARIABLE
+        || keys::by_variable(&name).is_some()
+        || of_upstreams.contains(&name.as_ref())
+    {
         return None;
     }
-    let known = keys::all().flat_map(|key| key.variables()).chain([FILE_VARIABLE]);
-    let nearest = nearest(&name, known.filter(|name| name.starts_with("PUNK_")));
+    let table = keys::all().flat_map(|key| key.variables()).map(|variable| variable as &str);
+    let known = table.chain([FILE_VARIABLE]).chain(of_upstreams.iter().copied());
+    let nearest = owned(nearest(&name, known.filter(|name| name.starts_with("PUNK_"))));
     let place = shortened(&name);
     Some(Problem::new(place.trim_matches('"'), Fault::UnknownVariable { nearest }))
 }

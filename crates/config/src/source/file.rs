@@ -2,27 +2,53 @@
 
 use super::{Assignment, FileSource};
 use crate::key::{Key, Kind};
-use crate::keys;
-use crate::nearest::nearest;
+use crate::keys::{self, NameRule, Named};
+use crate::nearest::{nearest, owned};
 use crate::origin::Origin;
 use crate::problem::{Fault, Problem, shortened};
 use crate::value::Value;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeString, DeTable, DeValue};
 
-pub(crate) fn read(file: &FileSource, problems: &mut Vec<Problem>) -> Vec<Assignment> {
+/// What a file says.
+#[derive(Debug, Default)]
+pub(crate) struct Read {
+    pub(crate) assignments: Vec<Assignment>,
+    /// The named tables that it has, also those that set nothing.
+    pub(crate) tables: Vec<Table>,
+}
+
+/// A named table of the file.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) kind: &'static Named,
+    pub(crate) name: String,
+    /// Where it begins.
+    pub(crate) place: String,
+}
+
+impl Read {
+    /// The names of the upstreams.
+    pub(crate) fn upstreams(&self) -> Vec<String> {
+        let upstreams = self.tables.iter().filter(|table| table.kind.names == NameRule::Upstream);
+        upstreams.map(|table| table.name.clone()).collect()
+    }
+}
+
+pub(crate) fn read(file: &FileSource, problems: &mut Vec<Problem>) -> Read {
     let (name, text) = match file {
-        FileSource::Absent => return Vec::new(),
+        FileSource::Absent => return Read::default(),
         FileSource::Unreadable { name, place, reason } => {
             let fault = Fault::Unreadable { file: name.clone(), reason: reason.clone() };
             problems.push(Problem::new(place, fault));
-            return Vec::new();
+            return Read::default();
         }
         FileSource::Text { name, text } => (name, text),
     };
     let (table, errors) = DeTable::parse_recoverable(text);
-    let mut reader = Reader { name, text, problems, assignments: Vec::new() };
+    let mut reader = Reader { name, text, problems, read: Read::default() };
     for error in &errors {
         // Only the message: the parser's own rendering shows the line, which may hold a secret.
         let place = reader.place(error.span().map_or(0, |span| span.start));
@@ -31,32 +57,40 @@ pub(crate) fn read(file: &FileSource, problems: &mut Vec<Problem>) -> Vec<Assign
     // What the parser made of a broken file is guesswork; judging it would only add noise.
     if errors.is_empty() {
         reader.table("", table.get_ref());
+        super::named::check(&reader.read, reader.problems);
     }
-    reader.assignments
+    reader.read
 }
 
 struct Reader<'r> {
     name: &'r str,
     text: &'r str,
     problems: &'r mut Vec<Problem>,
-    assignments: Vec<Assignment>,
+    read: Read,
 }
 
 impl Reader<'_> {
     /// Walks a table. The file's tables nest at most as deep as the paths of the keys, because
     /// nothing unknown is entered.
     fn table(&mut self, section: &str, table: &DeTable<'_>) {
-        let mut entries: Vec<_> = table.iter().collect();
-        entries.sort_by_key(|(name, _)| name.span().start);
-        for (name, value) in entries {
+        for (name, value) in in_order(table) {
             let path = match section {
                 "" => name.get_ref().to_string(),
                 section => format!("{section}.{}", name.get_ref()),
             };
             // A quoted "server.port" is one name with a dot in it, and no key has one.
             let dotted = name.get_ref().contains('.');
+            let named = keys::named_tables().iter().find(|named| section.is_empty() && named.name == path);
             match (keys::by_path(&path).filter(|_| !dotted), value.get_ref()) {
-                (Some(key), _) => self.value(key, name.span().start, value),
+                (Some(key), _) => self.value(key, key.path.into(), name.span().start, value),
+                (None, DeValue::Table(tables)) if let Some(named) = named => self.named(named, tables),
+                (None, _) if let Some(named) = named => {
+                    let fault = Fault::NotASection {
+                        name: format!("{}.{}", named.name, named.example),
+                        allowed: named.fields().map(str::to_owned).collect(),
+                    };
+                    self.refuse(name.span().start, fault);
+                }
                 (None, DeValue::Table(table)) if !dotted && is_section(&path) => self.table(&path, table),
                 (None, _) if !dotted && is_section(&path) => {
                     let fault = Fault::NotASection { allowed: allowed_in(&path), name: path };
@@ -67,27 +101,56 @@ impl Reader<'_> {
         }
     }
 
-    fn value(&mut self, key: &'static Key, name_start: usize, value: &Spanned<DeValue<'_>>) {
-        let read = match value.get_ref() {
-            DeValue::Integer(number) => u64::from_str_radix(number.as_str(), number.radix())
-                .ok()
-                .and_then(|number| Value::from_integer(key, number)),
-            DeValue::Boolean(boolean) if key.kind == Kind::Boolean => Some(Value::Boolean(*boolean)),
-            // A number or a boolean in quotes is refused: the file has types of its own for them.
-            DeValue::String(text) if !matches!(key.kind, Kind::Integer { .. } | Kind::Boolean) => {
-                Value::from_text(key, text)
+    /// Walks the tables of one kind, whose names are the user's.
+    fn named(&mut self, kind: &'static Named, tables: &DeTable<'_>) {
+        for (name, value) in in_order(tables) {
+            let start = name.span().start;
+            if !kind.names.takes(name.get_ref()) {
+                let (shown, allowed) = (shortened(name.get_ref()), kind.names.allowed());
+                self.refuse(start, Fault::BadName { table: kind.name, shown, allowed });
+                continue;
             }
-            _ => None,
-        };
-        if let Some(value) = read {
-            let (line, column) = position(self.text, name_start);
+            let path = format!("{}.{}", kind.name, quoted(name.get_ref()));
+            let DeValue::Table(fields) = value.get_ref() else {
+                let allowed = kind.fields().map(str::to_owned).collect();
+                self.refuse(start, Fault::NotASection { name: path, allowed });
+                continue;
+            };
+            let table = Table { kind, name: name.get_ref().to_string(), place: self.place(start) };
+            self.read.tables.push(table);
+            for (field, value) in in_order(fields) {
+                match kind.key(field.get_ref()) {
+                    Some(key) => {
+                        let path = keys::path(key, name.get_ref());
+                        self.value(key, path.into(), field.span().start, value);
+                    }
+                    None => {
+                        let near = owned(nearest(field.get_ref(), kind.fields()));
+                        let name = format!("{path}.{}", quoted(field.get_ref()));
+                        let allowed = kind.fields().map(str::to_owned).collect();
+                        self.refuse(field.span().start, Fault::UnknownKey { name, nearest: near, allowed });
+                    }
+                }
+            }
+        }
+    }
+
+    fn value(
+        &mut self,
+        key: &'static Key,
+        path: Cow<'static, str>,
+        start: usize,
+        value: &Spanned<DeValue<'_>>,
+    ) {
+        if let Some(value) = read_value(key, value.get_ref()) {
+            let (line, column) = position(self.text, start);
             let origin = Origin::File { name: self.name.to_owned(), line, column };
-            self.assignments.push(Assignment { key, value, origin });
+            self.read.assignments.push(Assignment { key, path, value, origin });
         } else {
             let source = self.text.get(value.span()).unwrap_or_default();
             let shown = value.get_ref().as_str().unwrap_or(source);
-            let quoted = matches!(key.kind, Kind::Integer { .. } | Kind::Boolean) && value.get_ref().is_str();
-            let mut problem = Problem::bad_value(self.place(value.span().start), key, shown);
+            let quoted = key.kind.is_bare() && value.get_ref().is_str();
+            let mut problem = Problem::bad_value_at(self.place(value.span().start), key, path, shown);
             if let Fault::BadValue { allowed, .. } = &mut problem.fault
                 && quoted
             {
@@ -103,14 +166,15 @@ impl Reader<'_> {
             section => format!("{section}.{}", quoted(name)),
         };
         let paths = keys::all().map(|key| key.path);
-        let mut near =
-            nearest(path, paths.clone().chain(keys::sections().iter().map(|section| section.name)));
+        let sections = keys::sections().iter().map(|section| section.name);
+        let tables = keys::named_tables().iter().map(|table| table.name);
+        let mut near = nearest(path, paths.clone().chain(sections).chain(tables));
         if near.is_empty() {
             // The right name in the wrong section.
             let names = nearest(name, paths.clone().map(last));
             near = paths.filter(|path| names.contains(&last(path))).take(3).collect();
         }
-        let fault = Fault::UnknownKey { name: written, nearest: near, allowed: allowed_in(section) };
+        let fault = Fault::UnknownKey { name: written, nearest: owned(near), allowed: allowed_in(section) };
         self.refuse(start, fault);
     }
 
@@ -123,6 +187,46 @@ impl Reader<'_> {
         let (line, column) = position(self.text, offset);
         format!("{}:{line}:{column}", self.name)
     }
+}
+
+/// A value of `key`, if that is what the file holds.
+fn read_value(key: &'static Key, value: &DeValue<'_>) -> Option<Value> {
+    match value {
+        DeValue::Integer(number) if key.kind == Kind::Dollars && number.radix() == 10 => {
+            Value::from_text(key, number.as_str())
+        }
+        DeValue::Integer(number) => {
+            Value::from_integer(key, u64::from_str_radix(number.as_str(), number.radix()).ok()?)
+        }
+        DeValue::Float(number) if key.kind == Kind::Dollars => Value::from_text(key, number.as_str()),
+        DeValue::Boolean(boolean) if key.kind == Kind::Boolean => Some(Value::Boolean(*boolean)),
+        // A number or a boolean in quotes is refused: the file has types of its own for them.
+        DeValue::String(text) if !key.kind.is_bare() => Value::from_text(key, text),
+        DeValue::Array(items) => {
+            let items: Option<Vec<_>> = items.iter().map(|item| item.get_ref().as_str()).collect();
+            Value::from_items(key, &items?)
+        }
+        DeValue::Table(headers) => {
+            let text = |(name, value): (&'_ Spanned<DeString<'_>>, &'_ Spanned<DeValue<'_>>)| {
+                Some((name.get_ref().to_string(), value.get_ref().as_str()?.to_owned()))
+            };
+            let headers: Option<Vec<_>> = in_order(headers).map(text).collect();
+            let headers = headers?;
+            let headers: Vec<_> =
+                headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+            Value::from_headers(key, &headers)
+        }
+        _ => None,
+    }
+}
+
+/// The entries of a table as they stand in the file.
+fn in_order<'t, 'd>(
+    table: &'t DeTable<'d>,
+) -> impl Iterator<Item = (&'t Spanned<DeString<'d>>, &'t Spanned<DeValue<'d>>)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(name, _)| name.span().start);
+    entries.into_iter()
 }
 
 /// A name as the file would have to write it, cut when it is long.
@@ -155,7 +259,8 @@ fn allowed_in(section: &str) -> Vec<String> {
             None => rest.to_owned(),
         })
         .collect();
-    names.into_iter().collect()
+    let tables = keys::named_tables().iter().filter(|_| section.is_empty());
+    names.into_iter().chain(tables.map(|table| format!("[{}.NAME]", table.name))).collect()
 }
 
 /// Line and column of a byte offset, both from one; the column counts characters.

@@ -2,7 +2,7 @@
 
 use super::Assignment;
 use crate::keys;
-use crate::nearest::nearest;
+use crate::nearest::{nearest, owned};
 use crate::origin::Origin;
 use crate::problem::{Fault, Problem, shortened};
 use crate::value::Value;
@@ -34,7 +34,11 @@ pub(crate) fn read(flags: &[Flag], problems: &mut Vec<Problem>) -> Vec<Assignmen
 
 fn assignment(flag: &Flag) -> Result<Assignment, Problem> {
     let Some(key) = keys::by_path(&flag.path) else {
-        let nearest = nearest(&flag.path, keys::all().map(|key| key.path));
+        let table = flag.path.split('.').next().unwrap_or_default();
+        if let Some(table) = keys::named_tables().iter().find(|known| known.name == table) {
+            return Err(Problem::new(&flag.name, Fault::OnlyInFile { table: table.name }));
+        }
+        let nearest = owned(nearest(&flag.path, keys::all().map(|key| key.path)));
         let sections = keys::sections().iter().map(|section| format!("{}.…", section.name)).collect();
         let name = shortened(&flag.path).trim_matches('"').to_owned();
         return Err(Problem::new(&flag.name, Fault::UnknownKey { name, nearest, allowed: sections }));
@@ -44,5 +48,5 @@ fn assignment(flag: &Flag) -> Result<Assignment, Problem> {
     }
     let value =
         Value::from_text(key, &flag.value).ok_or_else(|| Problem::bad_value(&flag.name, key, &flag.value))?;
-    Ok(Assignment { key, value, origin: Origin::Flag(flag.name.clone()) })
+    Ok(Assignment { key, path: key.path.into(), value, origin: Origin::Flag(flag.name.clone()) })
 }
