@@ -56,6 +56,7 @@ impl Keeper {
         let at = (self.clock)();
         let fields = json!({
             "subjectId": id, "runs": runs, "reason": reason, "app": actor.app, "agent": actor.agent,
+            "actor": actor.by,
         });
         let append = record(tenant, at, actor, "audit.subject_erased", fields)?;
         let record = append.events.run();

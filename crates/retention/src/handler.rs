@@ -13,16 +13,16 @@ use crate::sweep::Swept;
 
 const PAGE: NonZeroU32 = NonZeroU32::new(100).unwrap();
 
-/// Gives up, for every tenant, what has been kept long enough.
+/// Gives up, for every tenant, what has been kept long enough, and takes out of its cache what no longer serves.
 pub struct RetentionSweep {
     keeper: Keeper,
-    keep: Duration,
+    keep: Option<Duration>,
 }
 
 impl RetentionSweep {
-    /// A sweep of what nobody added to for `keep`.
+    /// A sweep of what nobody added to for `keep`; without it everything is kept but the cache.
     #[must_use]
-    pub fn new(keeper: Keeper, keep: Duration) -> Self {
+    pub fn new(keeper: Keeper, keep: Option<Duration>) -> Self {
         Self { keeper, keep }
     }
 }
@@ -34,7 +34,7 @@ impl Handler for RetentionSweep {
     }
 
     async fn handle(&self, _: &Job, context: &Context) -> Result<(), Failure> {
-        let (mut swept, mut after) = (Swept::default(), None);
+        let (mut swept, mut entries, mut after) = (Swept::default(), 0, None);
         loop {
             let tenants = self.keeper.store.tenants(after, PAGE).await.map_err(|error| later(&error))?;
             let Some(last) = tenants.last() else { break };
@@ -43,10 +43,18 @@ impl Handler for RetentionSweep {
                 if context.is_lost() {
                     return Err(Failure::Retry("the lease was lost on the way".to_owned()));
                 }
-                swept += self.keeper.sweep(tenant, self.keep).await.map_err(|error| later(&error))?;
+                if let Some(keep) = self.keep {
+                    swept += self.keeper.sweep(tenant, keep).await.map_err(|error| later(&error))?;
+                }
+                entries += self.keeper.sweep_cache(tenant).await.map_err(|error| later(&error))?;
             }
         }
-        tracing::info!(runs = swept.runs, events = swept.events, "sealed what was kept long enough");
+        tracing::info!(
+            runs = swept.runs,
+            events = swept.events,
+            entries,
+            "gave up what was kept long enough"
+        );
         Ok(())
     }
 }

@@ -23,13 +23,15 @@ pub struct Actor {
     pub app: String,
     /// The agent, or the part of Punk, that asked.
     pub agent: String,
+    /// Who answers for it: the id of a key, `installation`, or `punk`.
+    pub by: String,
 }
 
 impl Actor {
     /// Punk itself.
     #[must_use]
     pub fn punk() -> Self {
-        Self { app: "punk".to_owned(), agent: "retention".to_owned() }
+        Self { app: "punk".to_owned(), agent: "retention".to_owned(), by: "punk".to_owned() }
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ledger::sha256;
 use schema::{RunId, RunKind, TenantId, Timestamp};
 use serde_json::json;
-use store::{Commit, CommitError, RANGE_SEALED, RunRow, Seal, StoreError};
+use store::{Commit, CommitError, RANGE_SEALED, RunFilter, RunRow, Seal, StoreError, sums_of};
 
 use crate::keeper::{Actor, Keeper};
 use crate::record::record;
@@ -47,7 +47,7 @@ impl Keeper {
         // Runs begun before then, newest first; ids sort by the time they were made.
         let mut place = RunId::new(before.as_millis(), [0; 10]);
         loop {
-            let page = store.runs(Some(place), BATCH).await?;
+            let page = store.runs(&RunFilter::ALL, Some(place), BATCH).await?;
             let Some(last) = page.last() else { return Ok(swept) };
             place = last.id;
             let old: Vec<&RunRow> = page.iter().filter(|row| is_old(row, before)).collect();
@@ -55,6 +55,14 @@ impl Keeper {
                 swept += self.give_up(tenant, now, before, &old).await?;
             }
         }
+    }
+
+    /// Takes out of the tenant's cache what no longer serves, and says how many entries that was.
+    ///
+    /// # Errors
+    /// The store is out of reach.
+    pub async fn sweep_cache(&self, tenant: TenantId) -> Result<u64, StoreError> {
+        self.store.tenant(tenant).sweep_cache((self.clock)()).await
     }
 
     async fn give_up(
@@ -67,8 +75,11 @@ impl Keeper {
         let swept = Swept { runs: rows.len() as u64, events: rows.iter().map(|row| row.seq.0).sum() };
         let runs: Vec<RunId> = rows.iter().map(|row| row.id).collect();
         let heads: String = rows.iter().map(|row| format!("{} {} {}\n", row.id, row.seq, row.head)).collect();
+        // What the runs came to stays: sums that are made again add these in their place.
+        let (usage, agents) = sums_of(rows);
         let fields = json!({
             "before": before, "runs": runs, "events": swept.events, "heads": sha256(heads.as_bytes()),
+            "usage": usage, "agents": agents,
         });
         let append = record(tenant, now, &Actor::punk(), RANGE_SEALED, fields)?;
         let seal = rows.iter().map(|row| Seal { run: row.id, expected: row.seq }).collect();

@@ -16,7 +16,7 @@ use schema::{RunId, Subject, SubjectId, TenantId, Timestamp};
 use serde_json::json;
 use store::conformance::{Story, limit};
 use store::memory::MemoryStore;
-use store::{Append, Commit, Job, JobState, Rebuilt, Store, StoreError, TenantStore, View};
+use store::{Append, Commit, Job, JobState, Rebuilt, RunFilter, Store, StoreError, TenantStore, View};
 use tokio::sync::Mutex;
 
 const DAY: u64 = 24 * 60 * 60 * 1000;
@@ -43,7 +43,7 @@ async fn run_of(store: &dyn TenantStore, tenant: TenantId, age: u64, number: u8)
 }
 
 async fn listed(store: &dyn TenantStore) -> Vec<RunId> {
-    let rows = store.runs(None, limit(10_000)).await.unwrap();
+    let rows = store.runs(&RunFilter::ALL, None, limit(10_000)).await.unwrap();
     let runs = rows.into_iter().filter(|row| row.fields["kind"] != "audit");
     runs.map(|row| row.id).collect()
 }
@@ -67,7 +67,7 @@ async fn what_is_old_goes_in_batches_each_on_record_and_records_stay() {
         assert!(mine.sealed(*run).await.unwrap().is_some());
     }
     // Three batches, and every run is named once.
-    let rows = mine.runs(None, limit(100)).await.unwrap();
+    let rows = mine.runs(&RunFilter::ALL, None, limit(100)).await.unwrap();
     let records: Vec<RunId> =
         rows.iter().filter(|row| row.fields["kind"] == "audit").map(|row| row.id).collect();
     assert_eq!(records.len(), 3);
@@ -101,7 +101,7 @@ async fn the_job_sweeps_every_tenant() {
     for number in 1..=3 {
         run_of(&*store.tenant(tenant(number)), tenant(number), 100 * DAY, number).await;
     }
-    let sweep = RetentionSweep::new(keeper(&store), Duration::from_millis(30 * DAY));
+    let sweep = RetentionSweep::new(keeper(&store), Some(Duration::from_millis(30 * DAY)));
     assert_eq!(sweep.kind(), Kind::RetentionSweep.as_str());
     sweep.handle(&job(TenantId::NIL, json!({})), &Context::held()).await.unwrap();
     for number in 1..=3 {
@@ -142,7 +142,7 @@ async fn an_erasure_is_on_record_and_every_view_is_told_even_if_later() {
     let told = Arc::new(Mutex::new(Vec::new()));
     let view = |is_away| -> Vec<Box<dyn View>> { vec![Box::new(Memory { told: told.clone(), is_away })] };
     let away = Keeper::new(store.clone(), view(true), clock);
-    let actor = Actor { app: "shop".into(), agent: "dpo".into() };
+    let actor = Actor { app: "shop".into(), agent: "dpo".into(), by: "installation".into() };
     let unknown = away.erase(tenant(1), &ada, &actor, "asked to").await.unwrap_err();
     assert!(matches!(unknown, EraseError::Unknown));
     assert_eq!(listed(&*mine).await, [], "nothing is recorded about nothing");

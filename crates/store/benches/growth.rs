@@ -21,7 +21,7 @@ use common::{EVENTS, commit, median};
 use schema::TenantId;
 use store::postgres::PostgresStore;
 use store::sqlite::{Durability, SqliteStore};
-use store::{Commit, Store};
+use store::{Commit, RunFilter, Store};
 
 const SMALL: u64 = 50_000;
 const LARGE: u64 = 5_000_000;
@@ -182,7 +182,7 @@ async fn round_of(store: &Arc<dyn Store>, next: &mut u64) -> Round {
     let mut lists = Vec::new();
     for _ in 0..100 {
         let began = Instant::now();
-        assert_eq!(tenant.runs(None, PAGE).await.unwrap().len(), 50);
+        assert_eq!(tenant.runs(&RunFilter::ALL, None, PAGE).await.unwrap().len(), 50);
         lists.push(began.elapsed());
     }
     alone.sort_unstable();

@@ -9,6 +9,7 @@ use schema::{RunId, Seq, TenantId};
 
 use crate::TenantStore;
 use crate::error::StoreError;
+use crate::filter::RunFilter;
 use crate::run::RunRow;
 
 const PAGE: NonZeroU32 = NonZeroU32::new(200).unwrap();
@@ -32,7 +33,7 @@ pub async fn audit(store: &dyn TenantStore, tenant: TenantId) -> Result<Audited,
     let mut audited = Audited::default();
     let mut before = None;
     loop {
-        let page = store.runs(before, PAGE).await?;
+        let page = store.runs(&RunFilter::ALL, before, PAGE).await?;
         let Some(last) = page.last() else { return Ok(audited) };
         before = Some(last.id);
         for row in page {

@@ -1,8 +1,11 @@
 //! Writing: everything that belongs together commits together.
 
 use ledger::{ChainError, Recorded};
-use schema::{RunId, Seq, Subject, SubjectId, Timestamp};
+use schema::{ApiKeyId, Digest, RunId, Seq, Subject, SubjectId, Tenant, Timestamp};
+use serde_json::{Map, Value};
 
+use crate::api_key::KeyChange;
+use crate::cache::{CacheKind, CacheWrite};
 use crate::error::StoreError;
 use crate::job::NewJob;
 
@@ -19,6 +22,16 @@ pub struct Commit {
     pub erase: Vec<SubjectId>,
     /// Runs whose events are given up: their heads stay, in the log.
     pub seal: Vec<Seal>,
+    /// What becomes of API keys.
+    pub keys: Vec<KeyChange>,
+    /// Tenants to make; one that is there is replaced. Whoever operates the installation makes them.
+    pub tenants: Vec<Tenant>,
+    /// What the tenant sets from now on, instead of what it had set.
+    pub settings: Option<Map<String, Value>>,
+    /// Entries of the cache to put.
+    pub cache: Vec<CacheWrite>,
+    /// Entries of the cache that served.
+    pub touched: Vec<(CacheKind, Digest)>,
 }
 
 /// What to add to one run.
@@ -82,6 +95,12 @@ pub enum CommitError {
     /// There is no such subject, or it is erased already.
     #[error("there is no subject {0}")]
     NoSubject(SubjectId),
+    /// There is no such key to take back.
+    #[error("there is no API key {0}")]
+    NoKey(ApiKeyId),
+    /// A key with this id or this token is there already, or it is another tenant's.
+    #[error("API key {0} is taken")]
+    KeyTaken(ApiKeyId),
     /// See [`StoreError`].
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -5,7 +5,8 @@
 //! of processes), `memory` (tests and throw-away demos).
 //!
 //! Start at [`EventStore::commit`]; the traits are by noun (`event.rs`, `run.rs`, `log.rs`, `job.rs`,
-//! `subject.rs`), an adapter has the same file names. `group_commit.rs` is how many callers share one commit, `sealing.rs`
+//! `subject.rs`, `api_key.rs`, `tenant.rs`,
+//! `cache.rs`, `usage.rs`, `agent.rs`), an adapter has the same file names. `group_commit.rs` is how many callers share one commit, `sealing.rs`
 //! how payloads are kept under the key of the person they are about, `view.rs` what everything derived must be able to do.
 //!
 //! - Acknowledged means committed: a commit returns when it would survive `kill -9`, or a power cut at level `fsync`.
@@ -16,12 +17,17 @@
 //!
 //! To add a method: the trait, the three adapters, and a promise in `conformance/`, which every adapter must keep.
 
+mod agent;
+mod api_key;
 mod audit;
+mod cache;
 mod commit;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod error;
 mod event;
+mod feed;
+mod filter;
 pub mod group_commit;
 mod job;
 mod log;
@@ -32,26 +38,63 @@ mod run;
 mod sealing;
 pub mod sqlite;
 mod subject;
+mod sums;
+mod tenant;
+mod usage;
 mod view;
 
 use std::num::NonZeroU32;
 
-use schema::TenantId;
+use schema::{ApiKey, Digest, Tenant, TenantId};
+use tokio::sync::watch;
 
+pub use agent::{AgentRow, AgentStore};
+pub use api_key::{ApiKeyStore, KeyChange};
 pub use audit::{Audited, audit};
+pub use cache::{
+    CACHE_INVALIDATED, CacheFilter, CacheHeld, CacheKind, CacheRow, CacheStats, CacheStore, CacheWrite,
+};
 pub use commit::{Append, Commit, CommitError, Seal, Settle};
 pub use error::{BoxError, StoreError};
 pub use event::EventStore;
+pub use filter::RunFilter;
 pub use job::{Claimed, Held, Job, JobQueue, JobState, JobStore, LeaseToken, NewJob, Retry};
-pub use log::{LogStore, RunProof};
+pub use log::{FeedRow, LogStore, RunProof};
 pub use run::{RANGE_SEALED, RunRow, RunStore, Sealed};
 pub use sealing::Masters;
 pub use subject::SubjectStore;
+pub use sums::sums_of;
+pub use tenant::SettingsStore;
+pub use usage::{UsageRow, UsageStore, UsageSums};
 pub use view::{Rebuilt, View};
 
 /// Everything that one tenant has.
-pub trait TenantStore: EventStore + RunStore + LogStore + JobStore + SubjectStore {}
-impl<T: EventStore + RunStore + LogStore + JobStore + SubjectStore> TenantStore for T {}
+pub trait TenantStore:
+    EventStore
+    + RunStore
+    + LogStore
+    + JobStore
+    + SubjectStore
+    + ApiKeyStore
+    + SettingsStore
+    + CacheStore
+    + UsageStore
+    + AgentStore
+{
+}
+impl<T> TenantStore for T where
+    T: EventStore
+        + RunStore
+        + LogStore
+        + JobStore
+        + SubjectStore
+        + ApiKeyStore
+        + SettingsStore
+        + CacheStore
+        + UsageStore
+        + AgentStore
+{
+}
 
 /// A database.
 #[async_trait::async_trait]
@@ -62,6 +105,10 @@ pub trait Store: Send + Sync {
     /// The work of all tenants.
     fn jobs(&self) -> Box<dyn JobQueue>;
 
+    /// The API key whose token has this SHA-256, whoever's it is and whether or not it was taken back. Every request asks, so
+    /// it is one look into an index, and nothing is remembered: a key that was taken back is so at once, everywhere.
+    async fn key(&self, hash: Digest) -> Result<Option<ApiKey>, StoreError>;
+
     /// Whether it would take a write now.
     async fn ready(&self) -> Result<(), StoreError>;
 
@@ -71,6 +118,17 @@ pub trait Store: Send + Sync {
 
     /// The tenants that have runs, in the order of their ids, past `after`, at most `limit`.
     async fn tenants(&self, after: Option<TenantId>, limit: NonZeroU32) -> Result<Vec<TenantId>, StoreError>;
+
+    /// The tenants as records, in the order of their ids, past `after`, at most `limit`. The default one is there without
+    /// having been made.
+    async fn tenant_rows(
+        &self,
+        after: Option<TenantId>,
+        limit: NonZeroU32,
+    ) -> Result<Vec<Tenant>, StoreError>;
+
+    /// Changes whenever this process has committed something of the tenant's.
+    fn changed(&self, tenant: TenantId) -> watch::Receiver<u64>;
 
     /// What it derives from events and keeps.
     fn views(&self) -> Vec<Box<dyn View>>;

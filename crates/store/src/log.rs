@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use async_trait::async_trait;
 use ledger::Leaf;
 use ledger::packet::RunRecord;
-use schema::{Digest, RunId};
+use schema::{Digest, RunId, Seq};
 
 use crate::error::StoreError;
 
@@ -20,6 +20,19 @@ pub struct RunProof {
     pub root: Digest,
 }
 
+/// A leaf as a feed tells of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FeedRow {
+    /// Where in the log it is.
+    pub index: u64,
+    /// The run it binds.
+    pub run: RunId,
+    /// Up to which event it does.
+    pub seq: Seq,
+    /// Up to which event the run's leaf before it did: what came after that is news.
+    pub after: Seq,
+}
+
 /// Proves what the log holds. The handle carries the tenant.
 #[async_trait]
 pub trait LogStore: Send + Sync {
@@ -28,6 +41,13 @@ pub trait LogStore: Send + Sync {
 
     /// The log's size and root.
     async fn log_head(&self) -> Result<(u64, Digest), StoreError>;
+
+    /// The log's size alone: cheap enough to ask for now and then.
+    async fn log_size(&self) -> Result<u64, StoreError>;
+
+    /// The leaves from index `from` on as a feed tells of them, in order, at most `limit`. The events of a run that was given
+    /// up since are not there to be told.
+    async fn feed(&self, from: u64, limit: NonZeroU32) -> Result<Vec<FeedRow>, StoreError>;
 
     /// The leaves from index `from` on, in order, at most `limit`.
     async fn leaves(&self, from: u64, limit: NonZeroU32) -> Result<Vec<Leaf>, StoreError>;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::StoreError;
+use crate::filter::RunFilter;
 
 /// What a list shows of a run. Every field comes from its events by [`RunRow::fold`]; a rebuild gives the same row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,6 +51,19 @@ const KEPT: &[&str] = &[
     "inputTokens",
     "outputTokens",
     "latencyMs",
+    "provider",
+    "upstream",
+    "wire",
+    "stream",
+    "keyId",
+    "errorCode",
+    "ghostRoute",
+    "ghostSavedMicroUsd",
+    "savedMs",
+    "cacheReadTokens",
+    "cacheWriteTokens",
+    "reasoningTokens",
+    "usageEstimated",
 ];
 
 impl RunRow {
@@ -66,7 +80,8 @@ impl RunRow {
             fields: serde_json::Map::new(),
         });
         (row.seq, row.head, row.updated_at) = (event.seq, event.hash, event.at);
-        if matches!(event.r#type.as_str(), "run.started" | "run.finished") {
+        // A run ends once, and what it came to is what it was then.
+        if !row.finished && matches!(event.r#type.as_str(), "run.started" | "run.finished") {
             row.finished |= event.r#type == "run.finished";
             for name in KEPT {
                 if let Some(value) = event.payload.get(*name).and_then(ledger::Field::value) {
@@ -106,8 +121,13 @@ pub trait RunStore: Send + Sync {
     /// The run, if the tenant has it.
     async fn run(&self, run: RunId) -> Result<Option<RunRow>, StoreError>;
 
-    /// Runs older than `before`, newest first, at most `limit`; from the newest when `before` is absent.
-    async fn runs(&self, before: Option<RunId>, limit: NonZeroU32) -> Result<Vec<RunRow>, StoreError>;
+    /// Runs that the filter fits, older than `before`, newest first, at most `limit`; from the newest when `before` is absent.
+    async fn runs(
+        &self,
+        filter: &RunFilter,
+        before: Option<RunId>,
+        limit: NonZeroU32,
+    ) -> Result<Vec<RunRow>, StoreError>;
 
     /// What is left of a run whose events were given up.
     async fn sealed(&self, run: RunId) -> Result<Option<Sealed>, StoreError>;

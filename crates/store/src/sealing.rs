@@ -15,8 +15,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crypto::random;
 use crypto::seal::{DataKey, SealKey};
 use ledger::{Event, Payload};
-use schema::{RunId, Seq, Subject, SubjectId, TenantId, Timestamp};
+use schema::{Digest, RunId, Seq, Subject, SubjectId, TenantId, Timestamp};
 
+use crate::cache::CacheKind;
 use crate::error::StoreError;
 
 /// The fields of the runtime's own events that say what something was and what it cost, but nothing about a person: totals
@@ -40,6 +41,22 @@ const OPEN: &[&str] = &[
     "policies",
     "action",
     "verdict",
+    "upstream",
+    "wire",
+    "stream",
+    "keyId",
+    "traceId",
+    "errorCode",
+    "ghostRoute",
+    "ghostSavedMicroUsd",
+    "savedMs",
+    "cacheReadTokens",
+    "cacheWriteTokens",
+    "reasoningTokens",
+    "usageEstimated",
+    "cacheKey",
+    "cacheExpiresAt",
+    "cacheBytes",
 ];
 /// Whose fields may be open: types that nobody outside can record.
 const OURS: &[&str] = &["run.", "policy.", "route.", "model.", "audit."];
@@ -197,6 +214,36 @@ impl Keys {
     }
 }
 
+impl Keys {
+    /// The value of a cache's entry that is about somebody.
+    pub(crate) fn open_value(
+        &self,
+        tenant: TenantId,
+        kind: CacheKind,
+        key: Digest,
+        sealed: &[u8],
+        row: &SubjectRow,
+    ) -> Result<Vec<u8>, StoreError> {
+        let damaged = || StoreError::Damaged(format!("the entry {key} of the cache has changed"));
+        let sealed = without_sum(sealed).ok_or_else(damaged)?;
+        let subject = self.learn(tenant, None, row)?;
+        Ok(subject.key.open(&entry(tenant, kind, key), sealed).map_err(|_| damaged())?.to_vec())
+    }
+}
+
+/// The value of a cache's entry as it is kept: sealed, if there is a key.
+pub(crate) fn keep_value(
+    tenant: TenantId,
+    kind: CacheKind,
+    key: Digest,
+    value: &[u8],
+    subject: Option<&SubjectKey>,
+) -> Result<Vec<u8>, StoreError> {
+    let Some(subject) = subject else { return Ok(value.to_vec()) };
+    let sealed = subject.key.seal(&entry(tenant, kind, key), value).map_err(StoreError::unavailable)?;
+    Ok(with_sum(sealed))
+}
+
 /// The segment that these events are, with the values sealed if there is a key.
 pub(crate) fn keep_segment(
     tenant: TenantId,
@@ -255,6 +302,11 @@ fn names(tenant: TenantId, subject: SubjectId) -> Vec<u8> {
 /// Where a sealed segment belongs: it opens nowhere else.
 fn place(tenant: TenantId, run: RunId, first: Seq) -> Vec<u8> {
     [&b"segment"[..], tenant.as_bytes(), run.as_bytes(), &first.0.to_be_bytes()].concat()
+}
+
+/// Where a sealed value of the cache belongs.
+fn entry(tenant: TenantId, kind: CacheKind, key: Digest) -> Vec<u8> {
+    [&b"cache"[..], tenant.as_bytes(), kind.as_str().as_bytes(), key.as_bytes()].concat()
 }
 
 fn no_master() -> StoreError {

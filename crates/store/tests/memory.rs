@@ -26,11 +26,12 @@ fn the_suite_lists_every_promise() {
 fn every_method_of_a_tenant_is_tried_by_a_stranger() {
     let tried = text("src/conformance/tenant.rs");
     let lib = text("src/lib.rs");
-    let (_, traits) = lib.split_once("pub trait TenantStore: ").unwrap();
-    let (traits, _) = traits.split_once(" {").unwrap();
-    let sources =
-        ["event", "run", "log", "job", "subject"].map(|noun| text(&format!("src/{noun}.rs"))).concat();
-    for name in traits.split(" + ") {
+    let (_, traits) = lib.split_once("pub trait TenantStore:").unwrap();
+    let (traits, _) = traits.split_once('{').unwrap();
+    let sources = ["event", "run", "log", "job", "subject", "api_key", "tenant", "cache", "usage", "agent"]
+        .map(|noun| text(&format!("src/{noun}.rs")))
+        .concat();
+    for name in traits.split('+').map(str::trim) {
         let (_, body) = sources.split_once(&format!("pub trait {name}: ")).unwrap();
         let (body, _) = body.split_once("\n}\n").unwrap();
         let methods: Vec<&str> = names_after("\n    async fn ", body).collect();

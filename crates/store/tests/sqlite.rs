@@ -10,7 +10,7 @@
 use std::path::Path;
 
 use store::sqlite::{Durability, OpenError, SqliteStore, check};
-use store::{Append, Commit, Settle, Store, StoreError};
+use store::{Append, Commit, RunFilter, Settle, Store, StoreError};
 
 /// A store in a folder that goes away with the process.
 fn temporary() -> SqliteStore {
@@ -112,7 +112,7 @@ async fn rows_that_were_lost_or_changed_are_made_again_as_they_were() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("punk.db");
     let corner_rows = |tenant: Box<dyn store::TenantStore>| async move {
-        tenant.runs(None, store::conformance::limit(100)).await.unwrap()
+        tenant.runs(&RunFilter::ALL, None, store::conformance::limit(100)).await.unwrap()
     };
     let (id, before) = {
         let store = SqliteStore::open(&path, Durability::Commit).unwrap();
@@ -139,7 +139,12 @@ async fn rows_that_were_lost_or_changed_are_made_again_as_they_were() {
     store.seal_with(store::Masters::new(vec![crypto::SealKey::from_bytes([7; 32])]));
     let mut rebuilt = store::Rebuilt::default();
     for view in store.views() {
-        rebuilt += view.rebuild(id).await.unwrap();
+        let part = view.rebuild(id).await.unwrap();
+        if view.name() == "runs" {
+            rebuilt += part;
+        } else {
+            assert_eq!(part.repaired, 0, "{}", view.name());
+        }
     }
     assert_eq!(rebuilt, store::Rebuilt { entries: 20, repaired: lost + changed });
     assert_eq!(corner_rows(store.tenant(id)).await, before);
@@ -213,8 +218,12 @@ async fn a_database_of_the_first_schema_is_backed_up_brought_up_to_date_and_goes
     handle.commit(Commit { appends: vec![Append { subject, ..ended }], ..Commit::default() }).await.unwrap();
     assert_eq!(handle.prove(stories[1].run).await.unwrap().unwrap().record.leaves.len(), 1);
     store::audit(&*handle, tenant).await.unwrap();
-    for view in store.views() {
-        assert_eq!(view.rebuild(tenant).await.unwrap(), store::Rebuilt { entries: 2, repaired: 0 });
+    // What came later is made from the old events, once.
+    for again in [false, true] {
+        for view in store.views() {
+            let rebuilt = view.rebuild(tenant).await.unwrap();
+            assert!(!again || rebuilt.repaired == 0, "{}: {rebuilt:?}", view.name());
+        }
     }
     let seal = vec![store::Seal { run: stories[0].run, expected: stories[0].seq() }];
     handle.commit(Commit { seal, ..Commit::default() }).await.unwrap();

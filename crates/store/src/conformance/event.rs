@@ -5,7 +5,7 @@ use schema::{RunId, Seq};
 use serde_json::json;
 
 use super::{Corner, Story, limit};
-use crate::{Commit, CommitError, Settle, Store};
+use crate::{Commit, CommitError, RunFilter, Settle, Store};
 
 pub async fn a_working_store_is_ready(store: &dyn Store) {
     store.ready().await.unwrap();
@@ -16,7 +16,7 @@ pub async fn an_unknown_run_is_empty(store: &dyn Store) {
     let run: RunId = corner.fresh();
     assert_eq!(corner.read(run).await, []);
     assert_eq!(corner.tenant.run(run).await.unwrap(), None);
-    assert_eq!(corner.tenant.runs(None, limit(10)).await.unwrap(), []);
+    assert_eq!(corner.tenant.runs(&RunFilter::ALL, None, limit(10)).await.unwrap(), []);
     assert!(corner.tenant.prove(run).await.unwrap().is_none());
 }
 
@@ -135,7 +135,7 @@ pub async fn all_of_a_commit_is_there_or_none_of_it(store: &dyn Store) {
 
     assert_eq!(corner.read(fresh.run).await, []);
     assert_eq!(corner.tenant.run(fresh.run).await.unwrap(), None);
-    assert_eq!(corner.tenant.runs(None, limit(10)).await.unwrap().len(), 1);
+    assert_eq!(corner.tenant.runs(&RunFilter::ALL, None, limit(10)).await.unwrap().len(), 1);
     assert_eq!(corner.tenant.log_head().await.unwrap(), log);
     assert_eq!(corner.tenant.job(job.id).await.unwrap(), None);
     assert_eq!(corner.tenant.jobs(None, None, limit(10)).await.unwrap(), []);

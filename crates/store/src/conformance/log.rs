@@ -5,7 +5,7 @@ use schema::Seq;
 use serde_json::json;
 
 use super::{Corner, Story, limit};
-use crate::{Commit, RunProof, Settle, Store};
+use crate::{Commit, FeedRow, RunProof, Settle, Store};
 
 pub async fn an_empty_log_has_the_empty_root(store: &dyn Store) {
     let corner = Corner::of(store);
@@ -146,4 +146,46 @@ pub async fn leaves_and_policies_are_listed_in_order_page_by_page(store: &dyn St
 
 async fn prove(corner: &Corner, story: &Story) -> RunProof {
     corner.tenant.prove(story.run).await.unwrap().expect("the run is there")
+}
+
+pub async fn a_feed_tells_of_each_leaf_with_what_is_new_in_it(store: &dyn Store) {
+    let corner = Corner::of(store);
+    assert_eq!(corner.tenant.log_size().await.unwrap(), 0);
+    assert_eq!(corner.tenant.feed(0, limit(9)).await.unwrap(), []);
+    let (mut one, mut other) = (corner.story(), corner.story());
+    corner.append([one.finish()]).await.unwrap();
+    corner.append([other.go_on(3)]).await.unwrap();
+    corner.append([other.finish()]).await.unwrap();
+    let late = one.event("feedback.given", json!({ "score": 1 }));
+    corner.append([one.append(vec![late], Settle::Leaf)]).await.unwrap();
+    assert_eq!(corner.tenant.log_size().await.unwrap(), 3);
+    let row = |index, run, seq, after| FeedRow { index, run, seq: Seq(seq), after: Seq(after) };
+    let all = [row(0, one.run, 2, 0), row(1, other.run, 4, 0), row(2, one.run, 3, 2)];
+    assert_eq!(corner.tenant.feed(0, limit(9)).await.unwrap(), all);
+    assert_eq!(corner.tenant.feed(1, limit(1)).await.unwrap(), all[1..2]);
+    assert_eq!(corner.tenant.feed(3, limit(9)).await.unwrap(), []);
+}
+
+pub async fn whoever_listens_hears_of_a_tenants_commits_and_of_no_others(store: &dyn Store) {
+    let (corner, other) = (Corner::of(store), Corner::of(store));
+    let mut heard = store.changed(corner.id);
+    other.append([other.story().finish()]).await.unwrap();
+    assert!(!heard.has_changed().unwrap(), "another tenant's");
+    corner.append([corner.story().finish()]).await.unwrap();
+    assert!(heard.has_changed().unwrap());
+    heard.borrow_and_update();
+    let mut refused = corner.story();
+    refused.go_on(1);
+    corner.append([refused.go_on(1)]).await.unwrap_err();
+    assert!(!heard.has_changed().unwrap(), "nothing was written");
+    // Whoever waits is woken, and reads what was committed.
+    let (size, written) = tokio::join!(
+        async {
+            heard.changed().await.unwrap();
+            corner.tenant.log_size().await.unwrap()
+        },
+        corner.append([corner.story().finish()])
+    );
+    written.unwrap();
+    assert_eq!(size, 2);
 }

@@ -18,6 +18,8 @@
     reason = "these are tests, and the name of a promise says all of it"
 )]
 
+mod api_key;
+mod cache;
 mod corner;
 mod event;
 mod job;
@@ -29,7 +31,10 @@ mod run;
 mod story;
 mod subject;
 mod tenant;
+mod usage;
 
+pub use api_key::*;
+pub use cache::*;
 pub use corner::{Corner, at, limit};
 pub use event::*;
 pub use job::*;
@@ -41,6 +46,7 @@ pub use run::*;
 pub use story::Story;
 pub use subject::*;
 pub use tenant::*;
+pub use usage::*;
 
 /// One `#[tokio::test]` for each promise, against the store that the expression makes. It may use `.await`.
 #[macro_export]
@@ -65,11 +71,14 @@ macro_rules! suite {
             // run.rs
             a_row_is_what_its_events_say
             runs_are_listed_newest_first_page_by_page
+            a_list_shows_the_runs_that_its_filter_fits
             // log.rs
             an_empty_log_has_the_empty_root
             an_open_run_has_no_leaf
             a_run_is_proven_against_the_log_it_is_in
             a_second_leaf_binds_later_events
+            a_feed_tells_of_each_leaf_with_what_is_new_in_it
+            whoever_listens_hears_of_a_tenants_commits_and_of_no_others
             a_record_has_the_policies_its_events_name_and_no_others
             leaves_and_policies_are_listed_in_order_page_by_page
             // subject.rs
@@ -82,8 +91,31 @@ macro_rules! suite {
             a_run_that_went_on_is_not_sealed
             a_sealed_run_is_not_begun_again
             rows_made_again_are_equal_to_what_was_there
+            // api_key.rs
+            a_key_is_found_by_the_hash_of_its_token
+            keys_are_listed_newest_first_page_by_page
+            a_key_that_is_taken_back_is_so_at_once_and_once
+            a_key_commits_with_its_record_or_not_at_all
+            no_two_keys_share_an_id_or_a_token
+            // cache.rs
+            an_entry_serves_until_it_expires_and_a_newer_one_replaces_it
+            an_answer_serves_while_its_run_is_there
+            an_erased_subject_is_gone_from_the_cache
+            what_served_is_counted
+            only_what_a_filter_fits_is_taken_out
+            a_kind_is_kept_near_its_bound_and_its_newest_stay
+            entries_made_again_are_equal_to_what_was_there
+            // usage.rs
+            a_run_is_counted_once_when_it_ends
+            no_claim_of_usage_is_too_large_to_be_counted
+            concurrent_runs_are_all_counted
+            agents_are_seen_when_their_runs_begin
+            sums_made_again_are_equal_also_after_runs_were_given_up
             // tenant.rs
             a_subject_is_its_tenants_own
+            a_key_is_its_tenants_own
+            tenants_are_listed_in_order_with_the_default_one
+            what_a_tenant_sets_replaces_what_it_had_set
             a_tenant_sees_nothing_of_another
             // race.rs
             concurrent_appends_to_one_run_let_one_through

@@ -10,7 +10,7 @@ use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 
 use super::{Corner, Story, at, limit};
-use crate::{Commit, CommitError, Settle, Store};
+use crate::{Commit, CommitError, RunFilter, Settle, Store};
 
 const MANY: usize = 16;
 
@@ -86,7 +86,7 @@ pub async fn concurrent_commits_of_many_runs_lose_nothing(store: &dyn Store) {
     }
     assert_eq!(indexes.into_keys().collect::<Vec<_>>(), (0..(MANY * EACH) as u64).collect::<Vec<_>>());
     assert_eq!(size, (MANY * EACH) as u64);
-    let listed = corner.tenant.runs(None, limit(1000)).await.unwrap();
+    let listed = corner.tenant.runs(&RunFilter::ALL, None, limit(1000)).await.unwrap();
     assert_eq!(listed.len(), MANY * EACH);
     assert!(listed.iter().all(|row| row.finished && row.seq == Seq(3)));
 }
@@ -152,7 +152,11 @@ pub async fn concurrent_commits_make_one_job_of_a_key(store: &dyn Store) {
     }
     tasks.join_all().await;
     assert_eq!(corner.tenant.jobs(None, None, limit(100)).await.unwrap().len(), 1);
-    assert_eq!(corner.tenant.runs(None, limit(100)).await.unwrap().len(), MANY, "the events are all there");
+    assert_eq!(
+        corner.tenant.runs(&RunFilter::ALL, None, limit(100)).await.unwrap().len(),
+        MANY,
+        "the events are all there"
+    );
 }
 
 pub async fn a_due_job_is_claimed_once(store: &dyn Store) {

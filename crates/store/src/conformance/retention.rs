@@ -4,7 +4,7 @@ use ledger::verify_inclusion;
 use schema::Seq;
 
 use super::{Corner, Story, limit};
-use crate::{Commit, CommitError, Rebuilt, Seal, Store};
+use crate::{Commit, CommitError, Rebuilt, RunFilter, Seal, Store};
 
 pub async fn a_sealed_run_leaves_its_head_in_the_log(store: &dyn Store) {
     let corner = Corner::of(store);
@@ -23,7 +23,7 @@ pub async fn a_sealed_run_leaves_its_head_in_the_log(store: &dyn Store) {
         assert_eq!(corner.tenant.run(run).await.unwrap(), None);
         assert!(corner.tenant.prove(run).await.unwrap().is_none());
     }
-    assert_eq!(corner.tenant.runs(None, limit(9)).await.unwrap().len(), 1);
+    assert_eq!(corner.tenant.runs(&RunFilter::ALL, None, limit(9)).await.unwrap().len(), 1);
     // the heads are in the log: the one that had no leaf got one,
     let leaves = corner.tenant.leaves(0, limit(9)).await.unwrap();
     assert_eq!(leaves.len(), 3);
@@ -83,12 +83,13 @@ pub async fn rows_made_again_are_equal_to_what_was_there(store: &dyn Store) {
         corner.append([crate::Append { subject: subject.clone(), ..story.go_on(n % 3 + 1) }]).await.unwrap();
         corner.append([story.finish()]).await.unwrap();
     }
-    let before = corner.tenant.runs(None, limit(20)).await.unwrap();
+    let before = corner.tenant.runs(&RunFilter::ALL, None, limit(20)).await.unwrap();
     for view in store.views() {
         let rebuilt = view.rebuild(corner.id).await.unwrap();
-        assert_eq!(rebuilt, Rebuilt { entries: 7, repaired: 0 }, "{}", view.name());
+        assert_eq!(rebuilt.repaired, 0, "{}", view.name());
+        assert!(view.name() != "runs" || rebuilt == Rebuilt { entries: 7, repaired: 0 }, "{rebuilt:?}");
     }
-    assert_eq!(corner.tenant.runs(None, limit(20)).await.unwrap(), before);
+    assert_eq!(corner.tenant.runs(&RunFilter::ALL, None, limit(20)).await.unwrap(), before);
     assert!(store.tenants(None, limit(100_000)).await.unwrap().contains(&corner.id));
     let id = corner.tenant.subject(&subject.unwrap()).await.unwrap().unwrap();
     corner.tenant.commit(Commit { erase: vec![id], ..Commit::default() }).await.unwrap();

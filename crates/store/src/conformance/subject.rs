@@ -5,7 +5,7 @@ use schema::{Seq, Subject};
 use serde_json::json;
 
 use super::{Corner, Story, limit};
-use crate::{Append, Commit, CommitError, Masters, Settle, Store};
+use crate::{Append, Commit, CommitError, Masters, RunFilter, Settle, Store};
 
 pub(super) fn named(name: &str) -> Option<Subject> {
     Subject::try_from(name.to_owned()).ok()
@@ -44,7 +44,7 @@ pub async fn what_is_about_a_subject_reads_back_as_it_was_written(store: &dyn St
 
     let row = corner.tenant.run(story.run).await.unwrap().unwrap();
     assert_eq!(row.fields["subject"], json!("ada"));
-    assert_eq!(corner.tenant.runs(None, limit(9)).await.unwrap(), [row]);
+    assert_eq!(corner.tenant.runs(&RunFilter::ALL, None, limit(9)).await.unwrap(), [row]);
     let proof = corner.tenant.prove(story.run).await.unwrap().unwrap();
     assert_eq!(proof.record.events, corner.read(story.run).await);
     crate::audit(&*corner.tenant, corner.id).await.unwrap();
@@ -80,7 +80,7 @@ pub async fn an_erased_subject_is_gone_and_its_chains_still_verify(store: &dyn S
     }
     let row = corner.tenant.run(ada.run).await.unwrap().unwrap();
     assert_eq!((row.fields.get("subject"), &row.fields["costMicroUsd"]), (None, &json!(7)));
-    let listed = format!("{:?}", corner.tenant.runs(None, limit(9)).await.unwrap());
+    let listed = format!("{:?}", corner.tenant.runs(&RunFilter::ALL, None, limit(9)).await.unwrap());
     assert!(!listed.contains("\"ada\""), "{listed}");
     assert_eq!(corner.tenant.log_head().await.unwrap(), log);
     crate::audit(&*corner.tenant, corner.id).await.unwrap();

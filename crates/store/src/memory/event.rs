@@ -5,17 +5,22 @@ use std::num::NonZeroU32;
 
 use async_trait::async_trait;
 use ledger::{Event, Leaf, sha256};
-use schema::{Digest, RunId, Seq, SubjectId, TenantId};
+use schema::{Digest, RunId, Seq, Subject, SubjectId, TenantId, Timestamp};
 
 use super::{RunState, Tenant, TenantState};
-use crate::{Append, Commit, CommitError, EventStore, RunRow, Seal, Sealed, Settle, StoreError};
+use crate::{Append, Commit, CommitError, EventStore, KeyChange, RunRow, Seal, Sealed, Settle, StoreError};
 
 #[async_trait]
 impl EventStore for Tenant {
     async fn commit(&self, commit: Commit) -> Result<(), CommitError> {
-        let Commit { appends, policies, jobs, erase, seal } = commit;
+        let Commit { appends, policies, jobs, erase, seal, keys, tenants, settings, cache, touched } = commit;
         let mut state = self.shared.lock();
+        let made = KeyChange::made(&keys, self.id)?;
+        if let Some((key, _)) = made.iter().find(|(_, hash)| state.keys.contains_key(hash)) {
+            return Err(CommitError::KeyTaken(key.id));
+        }
         let tenant = state.tenants.entry(self.id).or_default();
+        tenant.check_keys(&keys, &made)?;
         tenant.check(self.id, &appends)?;
         if let Some(subject) = erase.iter().find(|subject| !tenant.knows(**subject)) {
             return Err(CommitError::NoSubject(*subject));
@@ -26,14 +31,21 @@ impl EventStore for Tenant {
                 return Err(CommitError::Moved { run: *run, expected: *expected, actual });
             }
         }
-        for append in &appends {
-            tenant.get_to_know(append)?;
+        for (subject, since) in appends.iter().filter_map(Append::about) {
+            tenant.get_to_know(subject, since)?;
+        }
+        for write in &cache {
+            if let Some(subject) = &write.subject {
+                tenant.get_to_know(subject, write.created_at)?;
+            }
         }
 
         // From here on nothing is refused: all of the commit is written.
         for append in appends {
             tenant.write(append);
         }
+        cache.into_iter().for_each(|write| tenant.put(write));
+        touched.into_iter().for_each(|(kind, key)| tenant.touch(kind, key));
         for subject in erase {
             tenant.erase(subject)?;
         }
@@ -41,11 +53,16 @@ impl EventStore for Tenant {
             tenant.seal(run);
         }
         tenant.policies.extend(policies.into_iter().map(|text| (sha256(text.as_bytes()), text)));
+        tenant.settings = settings.unwrap_or_else(|| std::mem::take(&mut tenant.settings));
+        tenant.change_keys(&keys);
+        state.keys.extend(made.iter().map(|(key, hash)| (*hash, (self.id, key.id))));
+        state.tenant_rows.extend(tenants.into_iter().map(|tenant| (tenant.id, tenant)));
         let has_work = !jobs.is_empty();
         for job in jobs {
             state.jobs.add(self.id, job);
         }
         drop(state);
+        self.shared.changes.tell(self.id);
         if has_work {
             self.shared.announce_work();
         }
@@ -90,9 +107,12 @@ impl TenantState {
         let Append { events, settle, subject } = append;
         let id = events.run();
         let about = subject.and_then(|subject| self.subjects.get(subject.as_str()).copied());
-        let row = self.runs.get(&id).map(|run| run.row.clone());
+        let before = self.runs.get(&id).map(|run| run.row.clone());
         // Without events there is nothing to bind, and no run to begin.
-        let Some(row) = RunRow::fold_all(row, id, &events).filter(|_| !events.is_empty()) else { return };
+        let Some(row) = RunRow::fold_all(before.clone(), id, &events).filter(|_| !events.is_empty()) else {
+            return;
+        };
+        self.sums.add_run(before.as_ref(), &row);
         let leaf = Leaf { run: id, seq: row.seq, head: row.head };
         let run = self.runs.entry(id).or_insert_with(|| RunState {
             row: row.clone(),
@@ -109,10 +129,8 @@ impl TenantState {
     }
 
     /// Gives a new subject its id.
-    fn get_to_know(&mut self, append: &Append) -> Result<(), StoreError> {
-        if let Some((subject, since)) = append.about()
-            && !self.subjects.contains_key(subject.as_str())
-        {
+    fn get_to_know(&mut self, subject: &Subject, since: Timestamp) -> Result<(), StoreError> {
+        if !self.subjects.contains_key(subject.as_str()) {
             let random = crypto::random::bytes().map_err(StoreError::unavailable)?;
             let id = SubjectId::new(since.as_millis(), random);
             self.subjects.insert(subject.as_str().to_owned(), id);

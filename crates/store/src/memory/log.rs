@@ -6,11 +6,11 @@ use std::ops::Bound;
 use async_trait::async_trait;
 use ledger::packet::RunRecord;
 use ledger::{Leaf, Log, LoggedLeaf};
-use schema::{Digest, RunId, TenantId};
+use schema::{Digest, RunId, Seq, TenantId};
 
 use super::{Tenant, TenantState};
 use crate::log::policies_named_by;
-use crate::{LogStore, RunProof, StoreError};
+use crate::{FeedRow, LogStore, RunProof, StoreError};
 
 #[async_trait]
 impl LogStore for Tenant {
@@ -21,6 +21,24 @@ impl LogStore for Tenant {
     async fn log_head(&self) -> Result<(u64, Digest), StoreError> {
         let head = |log: &Log| (log.size(), log.root());
         Ok(self.read(|tenant| Some(head(&tenant.log))).unwrap_or_else(|| head(&Log::default())))
+    }
+
+    async fn log_size(&self) -> Result<u64, StoreError> {
+        Ok(self.read(|tenant| tenant.log.size()))
+    }
+
+    async fn feed(&self, from: u64, limit: NonZeroU32) -> Result<Vec<FeedRow>, StoreError> {
+        let row =
+            |(leaf, index, after): (Leaf, u64, Seq)| FeedRow { index, run: leaf.run, seq: leaf.seq, after };
+        Ok(self.read(|tenant| {
+            let leaves = tenant.log.leaves();
+            let told = leaves.iter().copied().zip(0u64..).map(|(leaf, index)| {
+                let before = leaves.iter().zip(0..index).filter(|(other, _)| other.run == leaf.run);
+                (leaf, index, before.last().map_or(Seq::START, |(other, _)| other.seq))
+            });
+            let news = told.skip(usize::try_from(from).unwrap_or(usize::MAX));
+            news.take(limit.get() as usize).map(row).collect()
+        }))
     }
 
     async fn leaves(&self, from: u64, limit: NonZeroU32) -> Result<Vec<Leaf>, StoreError> {

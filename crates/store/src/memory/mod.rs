@@ -5,11 +5,15 @@
 //!
 //! Start at `event.rs`, where a commit is checked before anything changes; the other files are named as the traits are.
 
+mod api_key;
+mod cache;
 mod event;
 mod job;
 mod log;
 mod run;
 mod subject;
+mod sums;
+mod tenant;
 
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
@@ -17,11 +21,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use ledger::{Event, Log};
-use schema::{Digest, RunId, SubjectId, TenantId};
-use tokio::sync::Notify;
+use schema::{ApiKey, ApiKeyId, Digest, RunId, SubjectId, TenantId};
+use serde_json::{Map, Value};
+use tokio::sync::{Notify, watch};
 
-use crate::view::RunRows;
-use crate::{JobQueue, Masters, RunRow, Sealed, Store, StoreError, TenantStore, View};
+use crate::feed::Changes;
+use crate::sums::Sums;
+use crate::view;
+use crate::{CacheKind, CacheRow, JobQueue, Masters, RunRow, Sealed, Store, StoreError, TenantStore, View};
 
 /// A store in memory. A clone is the same store.
 #[derive(Debug, Clone, Default)]
@@ -47,6 +54,12 @@ impl Store for MemoryStore {
         Box::new(Queue { shared: Arc::clone(&self.shared) })
     }
 
+    async fn key(&self, hash: Digest) -> Result<Option<ApiKey>, StoreError> {
+        let state = self.shared.lock();
+        let owner = state.keys.get(&hash);
+        Ok(owner.and_then(|(tenant, id)| state.tenants.get(tenant)?.keys.get(id).cloned()))
+    }
+
     async fn ready(&self) -> Result<(), StoreError> {
         Ok(())
     }
@@ -64,8 +77,20 @@ impl Store for MemoryStore {
         Ok(found)
     }
 
+    async fn tenant_rows(
+        &self,
+        after: Option<TenantId>,
+        limit: NonZeroU32,
+    ) -> Result<Vec<schema::Tenant>, StoreError> {
+        Ok(tenant::rows(&self.shared.lock().tenant_rows, after, limit.get() as usize))
+    }
+
+    fn changed(&self, tenant: TenantId) -> watch::Receiver<u64> {
+        self.shared.changes.of(tenant)
+    }
+
     fn views(&self) -> Vec<Box<dyn View>> {
-        vec![Box::new(RunRows(self.clone()))]
+        view::all(self)
     }
 }
 
@@ -94,6 +119,7 @@ struct Shared {
     state: Mutex<State>,
     /// Told whenever a job falls due that did not before.
     work: Notify,
+    changes: Changes,
 }
 
 impl Shared {
@@ -113,6 +139,9 @@ impl Shared {
 struct State {
     tenants: HashMap<TenantId, TenantState>,
     jobs: job::Jobs,
+    /// Whose key a token is, by its hash.
+    keys: HashMap<Digest, (TenantId, ApiKeyId)>,
+    tenant_rows: BTreeMap<TenantId, schema::Tenant>,
 }
 
 /// Everything that one tenant has, but for its jobs: workers look through those of all tenants.
@@ -124,6 +153,10 @@ struct TenantState {
     /// By their names.
     subjects: BTreeMap<String, SubjectId>,
     sealed: BTreeMap<RunId, Sealed>,
+    keys: BTreeMap<ApiKeyId, ApiKey>,
+    settings: Map<String, Value>,
+    cache: BTreeMap<(CacheKind, Digest), CacheRow>,
+    sums: Sums,
 }
 
 /// A run; it has at least one event.

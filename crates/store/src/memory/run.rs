@@ -6,8 +6,9 @@ use std::ops::Bound;
 use async_trait::async_trait;
 use schema::RunId;
 
-use super::Tenant;
-use crate::{RunRow, RunStore, Sealed, StoreError};
+use super::{RunState, Tenant};
+use crate::filter::Traits;
+use crate::{RunFilter, RunRow, RunStore, Sealed, StoreError};
 
 #[async_trait]
 impl RunStore for Tenant {
@@ -15,11 +16,26 @@ impl RunStore for Tenant {
         Ok(self.read(|tenant| tenant.runs.get(&run).map(|run| run.row.clone())))
     }
 
-    async fn runs(&self, before: Option<RunId>, limit: NonZeroU32) -> Result<Vec<RunRow>, StoreError> {
+    async fn runs(
+        &self,
+        filter: &RunFilter,
+        before: Option<RunId>,
+        limit: NonZeroU32,
+    ) -> Result<Vec<RunRow>, StoreError> {
+        let (from, to) = filter.bounds(before);
+        let (subject, wanted) = (&filter.subject, filter.traits());
         let end = before.map_or(Bound::Unbounded, Bound::Excluded);
         Ok(self.read(|tenant| {
+            let about = subject.as_ref().map(|name| tenant.subjects.get(name.as_str()).copied());
             let newest_first = tenant.runs.range((Bound::Unbounded, end)).rev();
-            newest_first.take(limit.get() as usize).map(|(_, run)| run.row.clone()).collect()
+            let fits = |(id, run): &(&RunId, &RunState)| {
+                let place = &id.as_bytes()[..];
+                place >= from.as_slice()
+                    && place < to.as_slice()
+                    && about.is_none_or(|about| about.is_some() && run.subject() == about)
+                    && wanted.as_ref().is_none_or(|wanted| Traits::of(&run.row).fit(wanted))
+            };
+            newest_first.filter(fits).take(limit.get() as usize).map(|(_, run)| run.row.clone()).collect()
         }))
     }
 

@@ -19,13 +19,16 @@ use schema::{Digest, RunId, Seq, SubjectId};
 use tokio_postgres::error::SqlState;
 
 use super::error::FromDriver as _;
-use super::pipeline::{Ask, Begun, Parameter, send};
+use super::pipeline::{Ask, Begun, Parameter, Sending, in_order, send};
 use super::row::{bigint, column, json};
-use super::{Tenant, give_back, job, log, subject};
+use super::{Tenant, api_key, cache, give_back, job, log, subject, sums, tenant as tenants};
+use crate::cache::{CacheKind, CacheRow};
 use crate::commit::{Append, Commit, CommitError, Seal, Settle};
 use crate::error::StoreError;
+use crate::filter::Traits;
 use crate::run::RunRow;
 use crate::sealing::{Kept, SubjectKey, keep_segment};
+use crate::sums::Sums;
 
 /// How often a commit that gave way to another is tried again.
 const RETRIES: u32 = 6;
@@ -40,15 +43,20 @@ const LOCK_RUNS: &str =
     "SELECT body, subject FROM runs WHERE tenant = $1 AND run = ANY($2) ORDER BY run FOR UPDATE";
 const SEALED_RUNS: &str = "SELECT run, seq FROM sealed WHERE tenant = $1 AND run = ANY($2)";
 const BOUND_RUNS: &str = "SELECT run, seq FROM leaves WHERE tenant = $1 AND run = ANY($2)";
-const NEW_RUNS: &str = "INSERT INTO runs (tenant, run, seq, head, body, subject)
-    SELECT $1::bytea, n.run, n.seq, n.head, n.body, n.subject
-    FROM unnest($2::bytea[], $3::bigint[], $4::bytea[], $5::bytea[], $6::bytea[])
-        AS n(run, seq, head, body, subject)";
+const NEW_RUNS: &str = "INSERT INTO runs (tenant, run, seq, head, body, subject, slot)
+    SELECT $1::bytea, n.run, n.seq, n.head, n.body, n.subject, n.slot
+    FROM unnest($2::bytea[], $3::bigint[], $4::bytea[], $5::bytea[], $6::bytea[], $7::bigint[])
+        AS n(run, seq, head, body, subject, slot)";
 const MADE_RUNS: &str = "SELECT run, seq FROM runs WHERE tenant = $1 AND run = ANY($2) ORDER BY run LIMIT 1";
-const MOVE_RUNS: &str = "UPDATE runs SET seq = n.seq, head = n.head, body = n.body, subject = n.subject
-    FROM unnest($2::bytea[], $3::bigint[], $4::bytea[], $5::bytea[], $6::bytea[])
-        AS n(run, seq, head, body, subject)
+const MOVE_RUNS: &str = "UPDATE runs
+    SET seq = n.seq, head = n.head, body = n.body, subject = n.subject, slot = n.slot
+    FROM unnest($2::bytea[], $3::bigint[], $4::bytea[], $5::bytea[], $6::bytea[], $7::bigint[])
+        AS n(run, seq, head, body, subject, slot)
     WHERE runs.tenant = $1 AND runs.run = n.run";
+/// What slots stand for, where that is new.
+pub(super) const SLOTS: &str = "INSERT INTO run_slots (tenant, slot, traits)
+    SELECT $1::bytea, n.slot, n.traits FROM unnest($2::bigint[], $3::bytea[]) AS n(slot, traits)
+    ON CONFLICT (tenant, slot) DO NOTHING";
 const SEGMENTS: &str = "INSERT INTO segments (tenant, run, first_seq, last_seq, body, subject, sealed)
     SELECT $1::bytea, n.run, n.first_seq, n.last_seq, n.body, n.subject, n.sealed
     FROM unnest($2::bytea[], $3::bigint[], $4::bigint[], $5::bytea[], $6::bytea[], $7::bytea[])
@@ -73,12 +81,18 @@ pub(super) async fn commit(tenant: &Tenant, commit: &Commit) -> Result<(), Commi
         let appends: Vec<Sealing<'_>> = appends
             .map(|(append, key)| Sealing::new(tenant, append, key.as_deref()))
             .collect::<Result<_, _>>()?;
-        match commit_sealed(tenant, commit, &appends).await? {
+        let cache_keys = tenant.cache_keys_for(commit).await?;
+        let entries = commit.cache.iter().zip(&cache_keys);
+        let entries: Vec<CacheRow> = entries
+            .map(|(write, key)| cache::kept(tenant.tenant, write, key.as_deref()))
+            .collect::<Result<_, _>>()?;
+        match commit_sealed(tenant, commit, &appends, &entries).await? {
             Outcome::Written => break,
             // Erased since it was last looked up: what comes after that is sealed anew.
             Outcome::KeyGone(subject) => tenant.store.inner.keys.forget(subject),
         }
     }
+    tenant.store.inner.changes.tell(tenant.tenant);
     if !commit.jobs.is_empty() {
         tenant.store.wake_own_workers();
     }
@@ -113,11 +127,12 @@ async fn commit_sealed(
     tenant: &Tenant,
     commit: &Commit,
     appends: &[Sealing<'_>],
+    entries: &[CacheRow],
 ) -> Result<Outcome, CommitError> {
     let connection = tenant.store.connection().await?;
     let mut tried = 0;
     let written = loop {
-        match attempt(&connection, tenant, commit, appends).await {
+        match attempt(&connection, tenant, commit, appends, entries).await {
             Err(error) if tried < RETRIES && error.gave_way() => {
                 tokio::time::sleep(Duration::from_millis(5 << tried)).await;
                 tried += 1;
@@ -133,6 +148,7 @@ async fn attempt(
     tenant: &Tenant,
     commit: &Commit,
     appends: &[Sealing<'_>],
+    entries: &[CacheRow],
 ) -> Result<Outcome, CommitError> {
     let mut sorted: Vec<&Sealing<'_>> = appends.iter().collect();
     sorted.sort_by_key(|sealing| sealing.append.events.run());
@@ -141,8 +157,10 @@ async fn attempt(
         .iter()
         .partition(|sealing| sealing.append.events.follows(tenant.tenant, Seq::START, Digest::ZERO).is_ok());
 
-    let (begun, found) = begin(connection, tenant, commit, appends, &other).await?;
-    if let Some(subject) = appends.iter().filter_map(|it| it.subject).find(|id| !found.held.contains(id)) {
+    let sealing: Vec<SubjectId> =
+        appends.iter().filter_map(|sealing| sealing.subject).chain(cache::subjects(entries)).collect();
+    let (begun, found) = begin(connection, tenant, commit, appends, &other, &sealing).await?;
+    if let Some(subject) = sealing.into_iter().find(|id| !found.held.contains(id)) {
         return Ok(Outcome::KeyGone(subject));
     }
     if let Some(subject) = commit.erase.iter().find(|id| !found.locked.contains(id)) {
@@ -170,6 +188,7 @@ async fn attempt(
             return Err(CommitError::Moved { run: *run, expected: *expected, actual });
         }
     }
+    let keys = api_key::Changed::new(tenant, &commit.keys, &found.keys)?;
     let after = |sealing: &&Sealing<'_>| {
         let Sealing { append, subject, .. } = sealing;
         let run = append.events.run();
@@ -181,14 +200,29 @@ async fn attempt(
     };
     let made: Vec<Row> = new.iter().filter_map(after).collect();
     let moved: Vec<Row> = other.iter().filter_map(after).collect();
+    let mut added = Sums::default();
+    for (row, _) in made.iter().chain(&moved) {
+        added.add_run(existing.get(&row.id).map(|(row, _)| row), row);
+    }
     let mut leaves = leaves(&commit.appends);
     leaves.extend(commit.seal.iter().filter_map(|seal| found.unbound_leaf(seal.run)));
     let asks = [
         put(connection, tenant, NEW_RUNS, &made).await?,
         put(connection, tenant, MOVE_RUNS, &moved).await?,
+        slots(connection, tenant, made.iter().chain(&moved)).await?,
         segments(connection, tenant, &sorted).await?,
+        keys.make(connection, tenant).await?,
+        keys.change(connection, tenant).await?,
+        tenants::put(connection, &commit.tenants).await?,
+        tenants::set(connection, tenant, commit.settings.as_ref()).await?,
         policies(connection, tenant, &commit.policies).await?,
         job::add(connection, tenant, &commit.jobs).await?,
+        cache::put(connection, tenant, entries).await?,
+        cache::bound(connection, tenant, CacheKind::ExactResponse, commit).await?,
+        cache::bound(connection, tenant, CacheKind::ToolResult, commit).await?,
+        cache::touched(connection, tenant, &commit.touched).await?,
+        sums::add_agents(connection, tenant, &added).await?,
+        sums::add_usage(connection, tenant, &added).await?,
         log::add(connection, tenant, &leaves).await?,
         ids(connection, tenant, ERASE, commit.erase.iter().map(|id| id.as_bytes().to_vec())).await?,
         seal(connection, tenant, &commit.seal).await?,
@@ -198,7 +232,10 @@ async fn attempt(
     begun.ends();
     match write(connection, tenant, &asks, !commit.jobs.is_empty()).await {
         Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => {
-            Err(somebody_was_faster(connection, tenant, &made, error).await?)
+            match keys.taken(connection, tenant).await? {
+                Some(key) => Err(CommitError::KeyTaken(key)),
+                None => Err(somebody_was_faster(connection, tenant, &made, error).await?),
+            }
         }
         written => Ok(written.map(|()| Outcome::Written)?),
     }
@@ -219,6 +256,8 @@ struct Found {
     sealed: BTreeMap<RunId, Seq>,
     /// The places of runs to be given up that are bound by leaves.
     bound: BTreeSet<(RunId, Seq)>,
+    /// The rows of the API keys that are named.
+    keys: Vec<tokio_postgres::Row>,
 }
 
 impl Found {
@@ -239,15 +278,18 @@ fn runs_of(seals: &[Seal]) -> impl Iterator<Item = Vec<u8>> {
 async fn write(
     connection: &Object,
     tenant: &Tenant,
-    [made, moved, segments, policies, jobs, leaves, erased, sealed, events, rows]: &[Option<Ask<'_>>; 10],
+    asks: &[Option<Ask<'_>>],
     tell: bool,
 ) -> Result<(), tokio_postgres::Error> {
     // What the driver itself refuses never reaches the server, and spoils nothing there.
     let spoilt = AtomicBool::new(false);
-    let send = async |ask: &Option<Ask<'_>>| {
-        let sent = send(connection, ask.as_ref()).await;
-        spoilt.fetch_or(sent.is_err(), Ordering::Relaxed);
-        sent
+    let sending = |ask| -> Sending<'_, Result<(), tokio_postgres::Error>> {
+        let spoilt = &spoilt;
+        Box::pin(async move {
+            let sent = send(connection, Some(ask)).await;
+            spoilt.fetch_or(sent.is_err(), Ordering::Relaxed);
+            sent.map(drop)
+        })
     };
     let end = async {
         let end = if spoilt.load(Ordering::Relaxed) { "ROLLBACK" } else { "COMMIT" };
@@ -258,23 +300,9 @@ async fn write(
             tenant.store.tell_other_workers(connection).await;
         }
     };
-    let (made, moved, segments, policies, jobs, leaves, erased, sealed, events, rows, ended, ()) = tokio::join!(
-        biased;
-        send(made),
-        send(moved),
-        send(segments),
-        send(policies),
-        send(jobs),
-        send(leaves),
-        send(erased),
-        send(sealed),
-        send(events),
-        send(rows),
-        end,
-        telling,
-    );
-    made.and(moved).and(segments).and(policies).and(jobs).and(leaves)?;
-    erased.and(sealed).and(events).and(rows)?;
+    let statements = asks.iter().flatten().map(sending).collect();
+    let (sent, ended, ()) = tokio::join!(biased; in_order(statements), end, telling);
+    sent.into_iter().collect::<Result<(), _>>()?;
     ended
 }
 
@@ -294,8 +322,9 @@ async fn begin<'a>(
     commit: &Commit,
     appends: &[Sealing<'_>],
     other: &[&Sealing<'_>],
+    sealing: &[SubjectId],
 ) -> Result<(Begun<'a>, Found), StoreError> {
-    let held = appends.iter().filter_map(|sealing| sealing.subject).map(|id| id.as_bytes().to_vec());
+    let held = sealing.iter().map(|id| id.as_bytes().to_vec());
     let erase = commit.erase.iter().map(|id| id.as_bytes().to_vec());
     let moving = other.iter().map(|sealing| sealing.append.events.run().as_bytes().to_vec());
     let all = appends.iter().map(|sealing| sealing.append.events.run().as_bytes().to_vec());
@@ -304,8 +333,9 @@ async fn begin<'a>(
     let runs = ids(connection, tenant, LOCK_RUNS, moving.chain(runs_of(&commit.seal))).await?;
     let sealed = ids(connection, tenant, SEALED_RUNS, all).await?;
     let bound = ids(connection, tenant, BOUND_RUNS, runs_of(&commit.seal)).await?;
+    let keys = ids(connection, tenant, api_key::LOCK, api_key::named(&commit.keys)).await?;
     let transaction = Begun::new(connection);
-    let (begun, held, locked, runs, sealed, bound) = tokio::join!(
+    let (begun, held, locked, runs, sealed, bound, keys) = tokio::join!(
         biased;
         connection.batch_execute(BEGIN),
         send(connection, hold.as_ref()),
@@ -313,6 +343,7 @@ async fn begin<'a>(
         send(connection, runs.as_ref()),
         send(connection, sealed.as_ref()),
         send(connection, bound.as_ref()),
+        send(connection, keys.as_ref()),
     );
     begun?;
     let place = |table: &'static str| {
@@ -330,6 +361,7 @@ async fn begin<'a>(
         runs: runs?.iter().map(kept).collect::<Result<_, _>>()?,
         sealed: sealed?.iter().map(place("sealed")).collect::<Result<_, _>>()?,
         bound: bound?.iter().map(place("leaves")).collect::<Result<_, _>>()?,
+        keys: keys?,
     };
     Ok((transaction, found))
 }
@@ -378,6 +410,7 @@ async fn put<'a>(
     let seqs: Vec<i64> = rows.iter().map(|(row, _)| bigint(row.seq.0)).collect();
     let heads: Vec<&[u8]> = rows.iter().map(|(row, _)| &row.head.as_bytes()[..]).collect();
     let bodies = rows.iter().map(|(row, _)| json(row)).collect::<Result<Vec<_>, _>>()?;
+    let slots: Vec<i64> = rows.iter().map(|(row, _)| Traits::of(row).slot()).collect();
     let subjects: Vec<Option<&[u8]>> =
         rows.iter().map(|(_, subject)| subject.as_ref().map(|id| &id.as_bytes()[..])).collect();
     let parameters: Vec<Parameter<'_>> = vec![
@@ -387,8 +420,26 @@ async fn put<'a>(
         Box::new(heads),
         Box::new(bodies),
         Box::new(subjects),
+        Box::new(slots),
     ];
     Ok(Some(Ask::new(connection, text, parameters).await?))
+}
+
+/// What the slots of these runs stand for.
+async fn slots<'a>(
+    connection: &Object,
+    tenant: &'a Tenant,
+    rows: impl Iterator<Item = &Row>,
+) -> Result<Option<Ask<'a>>, StoreError> {
+    let traits = rows.map(|(row, _)| Traits::of(row));
+    let traits: BTreeMap<i64, Vec<u8>> =
+        traits.map(|traits| (traits.slot(), traits.text().into_bytes())).collect();
+    if traits.is_empty() {
+        return Ok(None);
+    }
+    let (slots, texts): (Vec<i64>, Vec<Vec<u8>>) = traits.into_iter().unzip();
+    let parameters: Vec<Parameter<'_>> = vec![Box::new(tenant.key()), Box::new(slots), Box::new(texts)];
+    Ok(Some(Ask::new(connection, SLOTS, parameters).await?))
 }
 
 /// One of the runs that were to be made is there already; if none is, `error` is about something else.

@@ -181,7 +181,11 @@ impl FromDriver for CommitError {
     fn driver(&self) -> Option<&tokio_postgres::Error> {
         match self {
             Self::Store(error) => error.driver(),
-            Self::Moved { .. } | Self::Refused { .. } | Self::NoSubject(_) => None,
+            Self::Moved { .. }
+            | Self::Refused { .. }
+            | Self::NoSubject(_)
+            | Self::NoKey(_)
+            | Self::KeyTaken(_) => None,
         }
     }
 }

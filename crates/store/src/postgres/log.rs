@@ -10,14 +10,14 @@ use async_trait::async_trait;
 use deadpool_postgres::{Object, Transaction};
 use ledger::packet::RunRecord;
 use ledger::{Event, Leaf, Log, LoggedLeaf};
-use schema::{Digest, RunId, TenantId};
+use schema::{Digest, RunId, Seq, TenantId};
 use tokio_postgres::{IsolationLevel, Row};
 
 use super::pipeline::{Ask, Parameter};
 use super::row::{bigint, column};
 use super::{Tenant, give_back};
 use crate::error::StoreError;
-use crate::log::{LogStore, RunProof, policies_named_by};
+use crate::log::{FeedRow, LogStore, RunProof, policies_named_by};
 
 /// How many tenants' trees are kept.
 const KEPT: usize = 64;
@@ -34,6 +34,9 @@ const ADD: &str = "WITH grown AS (
 const SIZE: &str = "SELECT size FROM logs WHERE tenant = $1";
 const LEAVES: &str =
     "SELECT idx, run, seq, head FROM leaves WHERE tenant = $1 AND idx >= $2 ORDER BY idx LIMIT $3";
+const FEED: &str = "SELECT idx, run, seq, coalesce((SELECT b.seq FROM leaves AS b
+        WHERE b.tenant = l.tenant AND b.run = l.run AND b.idx < l.idx ORDER BY b.idx DESC LIMIT 1), 0) AS after
+    FROM leaves AS l WHERE tenant = $1 AND idx >= $2 ORDER BY idx LIMIT $3";
 const PLACES: &str = "SELECT idx FROM leaves WHERE tenant = $1 AND run = $2 ORDER BY idx";
 const SEGMENTS: &str = "SELECT body, sealed, subjects.id, wrapped
     FROM segments LEFT JOIN subjects ON subjects.tenant = segments.tenant AND subjects.id = segments.subject
@@ -108,6 +111,21 @@ impl LogStore for Tenant {
         let read = read.await;
         give_back(connection, read)?;
         Ok((log.size(), log.root()))
+    }
+
+    async fn log_size(&self) -> Result<u64, StoreError> {
+        let rows = self.store.query(SIZE, &[&self.key()]).await?;
+        rows.first().map_or(Ok(0), |row| column(row, "logs", "size").number())
+    }
+
+    async fn feed(&self, from: u64, limit: NonZeroU32) -> Result<Vec<FeedRow>, StoreError> {
+        let rows = self.store.query(FEED, &[&self.key(), &bigint(from), &i64::from(limit.get())]).await?;
+        let told = |row: &Row| -> Result<FeedRow, StoreError> {
+            let (index, run) = (column(row, "leaves", "idx").number()?, column(row, "leaves", "run").id()?);
+            let seq: Seq = column(row, "leaves", "seq").seq()?;
+            Ok(FeedRow { index, run, seq, after: column(row, "leaves", "after").seq()? })
+        };
+        rows.iter().map(told).collect()
     }
 
     async fn leaves(&self, from: u64, limit: NonZeroU32) -> Result<Vec<Leaf>, StoreError> {

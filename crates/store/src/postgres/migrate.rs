@@ -26,6 +26,7 @@ const MIGRATIONS: &[Migration] = &[
         name: "seal_and_retain",
         text: include_str!("migrations/0002_seal_and_retain.sql"),
     },
+    Migration { version: 3, name: "gateway", text: include_str!("migrations/0003_gateway.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

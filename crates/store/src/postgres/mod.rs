@@ -3,8 +3,8 @@
 //! [`PostgresStore::connect`] brings the schema up to date (`migrate.rs`) and opens a pool. The other files are by noun,
 //! as the traits are; `commit.rs` is the one transaction that writes events.
 //!
-//! - One transaction is one commit. It locks in one order: subjects, existing runs, new runs, policies, live jobs, each
-//!   sorted, and the tenant's log last, so that two commits never wait for each other in a circle.
+//! - One transaction is one commit. It locks in one order: subjects, existing runs, API keys, new runs, tenants, settings,
+//!   policies, live jobs, entries of the cache, agents, usage, each sorted, and the tenant's log last, so that two commits never wait for each other in a circle.
 //! - A leaf's index is given out under the lock of the tenant's row in `logs`: indexes have no gaps, whoever writes.
 //! - Nothing is needed that a Postgres-compatible distributed engine lacks: no triggers, extensions, sequences or advisory
 //!   locks, and `wake.rs` does without notifications. Everything works at `READ COMMITTED`, and a transaction that gave way
@@ -15,6 +15,8 @@
 //!
 //! To change the schema: a new file in `migrations/`, a line in `migrate.rs`; an applied migration is never edited.
 
+mod api_key;
+mod cache;
 mod commit;
 mod connect;
 mod error;
@@ -26,6 +28,8 @@ mod pipeline;
 mod row;
 mod run;
 mod subject;
+mod sums;
+mod tenant;
 mod tls;
 mod view;
 mod wake;
@@ -37,16 +41,17 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use deadpool_postgres::{Hook, HookError, Object, Pool, Runtime};
-use schema::TenantId;
+use schema::{ApiKey, Digest, TenantId};
+use tokio::sync::watch;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
 pub use error::OpenError;
 
 use crate::error::StoreError;
+use crate::feed::Changes;
 use crate::job::JobQueue;
 use crate::sealing::{Keys, Masters};
-use crate::view::RunRows;
 use crate::{Store, TenantStore, View};
 use connect::Target;
 use error::FromDriver;
@@ -72,6 +77,7 @@ struct Inner {
     logs: Logs,
     keys: Keys,
     wake: Wake,
+    changes: Changes,
 }
 
 /// What one tenant has.
@@ -113,8 +119,9 @@ impl PostgresStore {
             .post_create(session)
             .build()
             .map_err(OpenError::Pool)?;
-        let (logs, keys, wake) = (Logs::default(), Keys::default(), Wake::new(poll));
-        Ok(Self { inner: Arc::new(Inner { target, pool, logs, keys, wake }) })
+        let (logs, keys) = (Logs::default(), Keys::default());
+        let (wake, changes) = (Wake::new(poll), Changes::default());
+        Ok(Self { inner: Arc::new(Inner { target, pool, logs, keys, wake, changes }) })
     }
 
     async fn connection(&self) -> Result<Object, StoreError> {
@@ -161,6 +168,10 @@ impl Store for PostgresStore {
         Box::new(self.clone())
     }
 
+    async fn key(&self, hash: Digest) -> Result<Option<ApiKey>, StoreError> {
+        api_key::by_hash(self, hash).await
+    }
+
     async fn ready(&self) -> Result<(), StoreError> {
         let rows = self.query("SHOW transaction_read_only", &[]).await?;
         match rows.first().map(|row| row.try_get(0)).transpose()? {
@@ -180,8 +191,20 @@ impl Store for PostgresStore {
         view::tenants(self, after, limit).await
     }
 
+    async fn tenant_rows(
+        &self,
+        after: Option<TenantId>,
+        limit: NonZeroU32,
+    ) -> Result<Vec<schema::Tenant>, StoreError> {
+        tenant::rows(self, after, limit).await
+    }
+
+    fn changed(&self, tenant: TenantId) -> watch::Receiver<u64> {
+        self.inner.changes.of(tenant)
+    }
+
     fn views(&self) -> Vec<Box<dyn View>> {
-        vec![Box::new(RunRows(self.clone()))]
+        crate::view::all(self)
     }
 }
 

@@ -1,10 +1,11 @@
 //! Statements that are sent together: the server answers them in order, and the way to it is paid for once.
 //!
 //! The driver sends what is polled, at its first poll, if it need not ask the server first. So a [`Ask`] is prepared
-//! beforehand, and those that belong together are polled in their order by one `join!(biased; …)`.
+//! beforehand, and those that belong together are polled in their order, by one `join!(biased; …)` or [`in_order`].
 
-use std::pin::pin;
-use std::task::{Context, Waker};
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
 
 use deadpool_postgres::Object;
 use tokio_postgres::types::ToSql;
@@ -35,6 +36,26 @@ pub(super) async fn send(connection: &Object, ask: Option<&Ask<'_>>) -> Result<V
     let parameters: Vec<&(dyn ToSql + Sync)> =
         parameters.iter().map(|parameter| &**parameter as &(dyn ToSql + Sync)).collect();
     connection.query(statement, &parameters).await
+}
+
+/// Something on its way to the server.
+pub(super) type Sending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Sends all of these in their order, and waits until every one is answered.
+pub(super) async fn in_order<T>(mut sending: Vec<Sending<'_, T>>) -> Vec<T> {
+    let mut answers: Vec<Option<T>> = sending.iter().map(|_| None).collect();
+    poll_fn(|context| {
+        for (sending, answer) in sending.iter_mut().zip(&mut answers) {
+            if answer.is_none()
+                && let Poll::Ready(answered) = sending.as_mut().poll(context)
+            {
+                *answer = Some(answered);
+            }
+        }
+        if answers.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    answers.into_iter().flatten().collect()
 }
 
 /// A transaction that has begun. Dropped, it is rolled back, unless its end has been sent.

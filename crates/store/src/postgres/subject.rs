@@ -57,6 +57,21 @@ impl Tenant {
         Ok(keys)
     }
 
+    /// The keys that seal a commit's values, made where a subject is new.
+    pub(super) async fn cache_keys_for(
+        &self,
+        commit: &Commit,
+    ) -> Result<Vec<Option<Arc<SubjectKey>>>, StoreError> {
+        let mut keys = Vec::with_capacity(commit.cache.len());
+        for write in &commit.cache {
+            keys.push(match &write.subject {
+                Some(subject) => Some(self.key_of(subject, write.created_at).await?),
+                None => None,
+            });
+        }
+        Ok(keys)
+    }
+
     async fn key_of(&self, subject: &Subject, at: Timestamp) -> Result<Arc<SubjectKey>, StoreError> {
         let keys = &self.store.inner.keys;
         if let Some(key) = keys.known(self.tenant, subject) {

@@ -13,8 +13,9 @@ use rusqlite::{Connection, Row};
 use schema::{Digest, RunId, Seq, SubjectId, TenantId};
 
 use super::row::{Sql, unavailable};
-use super::{beside, event, job, log, pool, run, wal};
+use super::{api_key, beside, cache, event, job, log, pool, run, slot, sums, tenant, wal};
 use crate::error::StoreError;
+use crate::filter::Traits;
 use crate::run::{RANGE_SEALED, RunRow};
 use crate::sealing::{key_damaged, without_sum};
 
@@ -57,6 +58,15 @@ pub fn check(path: &Path) -> Result<Checked, StoreError> {
     check_policies(&snapshot)?;
     check_seals(&snapshot)?;
     visit(&snapshot, &job::all(), |row| job::parse(row).map(drop))?;
+    visit(&snapshot, "SELECT row, hash, tenant, id FROM api_keys", |row| api_key::parse(row).map(drop))?;
+    visit(&snapshot, "SELECT row, tenant, day, slot FROM usage_daily", |row| {
+        sums::parse_usage(row).map(drop)
+    })?;
+    visit(&snapshot, "SELECT row, tenant, name FROM agents", |row| sums::parse_agent(row).map(drop))?;
+    visit(&snapshot, "SELECT traits, tenant, slot FROM run_slots", |row| slot::parse(row).map(drop))?;
+    visit(&snapshot, &cache::all(), |row| cache::parse(row).map(drop))?;
+    visit(&snapshot, "SELECT row, id FROM tenants", |row| tenant::parse(row).map(drop))?;
+    visit(&snapshot, "SELECT row, tenant FROM settings", |row| tenant::parse_settings(row).map(drop))?;
     Ok(Checked { events, runs, sealed, logs })
 }
 
@@ -85,12 +95,16 @@ type GivenUp = HashSet<(TenantId, RunId)>;
 fn check_runs(connection: &Connection) -> Result<(u64, u64, GivenUp), StoreError> {
     let (mut runs, mut events, mut given_up) = (0, 0, GivenUp::new());
     let mut select = connection
-        .prepare("SELECT row, run, seq, head, subject, tenant FROM runs ORDER BY tenant, run")
+        .prepare("SELECT row, run, seq, head, subject, tenant, slot FROM runs ORDER BY tenant, run")
         .map_err(unavailable)?;
     let mut rows = select.query([]).map_err(unavailable)?;
     while let Some(row) = rows.next().map_err(|error| unavailable(error).within("runs"))? {
         let Sql(tenant) = row.get(5).map_err(unavailable)?;
+        let slot: Option<i64> = row.get(6).map_err(unavailable)?;
         let (row, _) = run::kept(tenant, row).map_err(unavailable)?;
+        if slot.is_some_and(|slot| slot != Traits::of(&row).slot()) {
+            return Err(StoreError::Damaged(format!("run {} is in the wrong slot", row.id)));
+        }
         let found = event::read(connection, None, tenant, row.id, Seq::START, usize::MAX)?;
         if RunRow::fold_all(None, row.id, &found).as_ref() != Some(&row) {
             return Err(StoreError::Damaged(format!("the row of run {} is not what its events say", row.id)));

@@ -7,19 +7,24 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ledger::{Chain, ChainError, Event, Leaf, Recorded, sha256};
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Row, params};
-use schema::{Digest, RunId, Seq, SubjectId, TenantId};
+use schema::{ApiKey, ApiKeyId, Digest, RunId, Seq, SubjectId, Tenant, TenantId, Timestamp};
+use serde_json::{Map, Value};
 
+use super::cache::{self, PreparedEntry};
 use super::log::NextLeaf;
 use super::row::{Sql, unavailable};
 use super::run::Written;
 use super::writer::{Request, WriteError};
-use super::{SqliteTenant, checkpoint, job, log, retention, run, subject};
+use super::{SqliteTenant, api_key, checkpoint, job, log, retention, run, subject, sums, tenant};
+use crate::api_key::KeyChange;
+use crate::cache::CacheKind;
 use crate::commit::{Append, Commit, CommitError, Seal, Settle};
 use crate::error::StoreError;
 use crate::event::EventStore;
 use crate::job::NewJob;
 use crate::run::RunRow;
 use crate::sealing::{Holder, Kept, Keys, SubjectKey, SubjectRow, keep_segment};
+use crate::sums::Sums;
 
 #[async_trait]
 impl EventStore for SqliteTenant {
@@ -27,14 +32,16 @@ impl EventStore for SqliteTenant {
         let inner = &self.store.inner;
         loop {
             let keys = self.keys_for(&commit).await?;
-            let prepared = Prepared::new(self.tenant, &commit, &keys)?;
-            match inner.write(Request::Commit(prepared)).await {
+            let cache_keys = self.cache_keys_for(&commit).await?;
+            let prepared = Prepared::new(self.tenant, &commit, &keys, &cache_keys)?;
+            match inner.write(Request::Commit(Box::new(prepared))).await {
                 Ok(_) => break,
                 // Erased since it was last looked up: what comes after that is sealed anew.
                 Err(WriteError::KeyGone(subject)) => inner.keys.forget(subject),
                 Err(error) => return Err(error.into()),
             }
         }
+        inner.changes.tell(self.tenant);
         for subject in &commit.erase {
             inner.keys.forget(*subject);
         }
@@ -72,6 +79,12 @@ pub(super) struct Prepared {
     jobs: Vec<NewJob>,
     erase: Vec<SubjectId>,
     seal: Vec<Seal>,
+    made: Vec<(ApiKey, Digest)>,
+    revoked: Vec<(ApiKeyId, Timestamp)>,
+    tenants: Vec<Tenant>,
+    settings: Option<Map<String, Value>>,
+    cache: Vec<PreparedEntry>,
+    touched: Vec<(CacheKind, Digest)>,
 }
 
 struct PreparedAppend {
@@ -89,14 +102,20 @@ struct PreparedAppend {
 /// What of an append the writer has left to do.
 enum Place {
     /// It begins a run: everything about it is known, and the writer only has to find the place free.
-    Begins(Written),
+    Begins(Box<Written>),
     /// It goes on with one: where that stands only the writer knows.
     Continues(Recorded),
 }
 
 impl Prepared {
-    /// Seals and writes out in the caller's time. There is a key for each append, or none.
-    fn new(tenant: TenantId, commit: &Commit, keys: &[Option<Arc<SubjectKey>>]) -> Result<Self, CommitError> {
+    /// Seals and writes out in the caller's time. There is a key for each append and each entry, or none.
+    fn new(
+        tenant: TenantId,
+        commit: &Commit,
+        keys: &[Option<Arc<SubjectKey>>],
+        cache_keys: &[Option<Arc<SubjectKey>>],
+    ) -> Result<Self, CommitError> {
+        let made = KeyChange::made(&commit.keys, tenant)?;
         let appends = commit.appends.iter().zip(keys).filter(|(append, _)| !append.events.is_empty());
         Ok(Self {
             tenant,
@@ -107,6 +126,14 @@ impl Prepared {
             jobs: commit.jobs.clone(),
             erase: commit.erase.clone(),
             seal: commit.seal.clone(),
+            made: made.into_iter().map(|(key, hash)| (key.clone(), hash)).collect(),
+            revoked: KeyChange::revoked(&commit.keys).collect(),
+            tenants: commit.tenants.clone(),
+            settings: commit.settings.clone(),
+            cache: (commit.cache.iter().zip(cache_keys))
+                .map(|(write, key)| PreparedEntry::new(tenant, write, key.as_deref()))
+                .collect::<Result<_, StoreError>>()?,
+            touched: commit.touched.clone(),
         })
     }
 }
@@ -123,7 +150,9 @@ impl PreparedAppend {
         let kept = keep_segment(tenant, run, events, key)?;
         let subject = key.map(|key| key.id);
         let place = match RunRow::fold_all(None, run, events) {
-            Some(row) if expected == Seq::START => Place::Begins(Written::new(tenant, row, subject)),
+            Some(row) if expected == Seq::START => {
+                Place::Begins(Box::new(Written::new(tenant, row, subject)))
+            }
             _ => Place::Continues(events.clone()),
         };
         Ok(Self { run, expected, last: events.end().0, settle: *settle, kept, subject, place })
@@ -136,8 +165,22 @@ pub(super) fn write(
     next_leaf: &mut NextLeaf,
     prepared: &Prepared,
 ) -> Result<(), WriteError> {
-    let Prepared { tenant, appends, policies, jobs, erase, seal } = prepared;
-    for subject in appends.iter().filter_map(|append| append.subject) {
+    let Prepared {
+        tenant,
+        appends,
+        policies,
+        jobs,
+        erase,
+        seal,
+        made,
+        revoked,
+        tenants,
+        settings,
+        cache,
+        touched,
+    } = prepared;
+    let held = cache.iter().filter_map(|entry| entry.row.subject);
+    for subject in appends.iter().filter_map(|append| append.subject).chain(held) {
         if !subject::is_known(connection, *tenant, subject)? {
             return Err(WriteError::KeyGone(subject));
         }
@@ -150,7 +193,9 @@ pub(super) fn write(
     for run in seal {
         retention::check(connection, *tenant, *run)?;
     }
-    let heads = place_all(connection, *tenant, appends)?;
+    api_key::check(connection, *tenant, made, revoked)?;
+    let (heads, added) = place_all(connection, *tenant, appends)?;
+    sums::add(connection, *tenant, &added)?;
     for (digest, text) in policies {
         let mut insert = connection
             .prepare_cached("INSERT OR IGNORE INTO policies (tenant, digest, body) VALUES (?, ?, ?)")?;
@@ -188,11 +233,24 @@ pub(super) fn write(
                 _ => error.into(),
             })?;
     }
+    for entry in cache {
+        cache::put(connection, *tenant, entry)?;
+    }
+    for (kind, key) in touched {
+        cache::touch(connection, *tenant, *kind, *key)?;
+    }
     for subject in erase {
         subject::erase(connection, *tenant, *subject)?;
     }
     for run in seal {
         retention::seal(connection, next_leaf, *tenant, *run)?;
+    }
+    api_key::write(connection, *tenant, made, revoked)?;
+    for new in tenants {
+        tenant::put(connection, new)?;
+    }
+    if let Some(settings) = settings {
+        tenant::set(connection, *tenant, settings)?;
     }
     for new in jobs {
         job::insert(connection, *tenant, new)?;
@@ -200,29 +258,32 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Brings the rows of the runs up to date, and says where each chain then ends. All are looked at before one is written;
+/// Brings the rows of the runs up to date, and says where each chain then ends and what the runs add to the sums. All are looked at before one is written;
 /// a lone new run needs no look, because the row itself finds out whether its place is free.
 fn place_all(
     connection: &Connection,
     tenant: TenantId,
     appends: &[PreparedAppend],
-) -> Result<Vec<Digest>, WriteError> {
+) -> Result<(Vec<Digest>, Sums), WriteError> {
+    let mut sums = Sums::default();
     if let [PreparedAppend { run, expected, place: Place::Begins(new), .. }] = appends {
         if run::insert(connection, tenant, new)? {
-            return Ok(vec![new.row.head]);
+            sums.add_run(None, &new.row);
+            return Ok((vec![new.row.head], sums));
         }
         let (actual, _, _) = stands(connection, tenant, *run)?;
         return Err(WriteError::Moved { run: *run, expected: *expected, actual });
     }
     let look = |append| next_row(connection, tenant, append);
     let rows = appends.iter().map(look).collect::<Result<Vec<_>, WriteError>>()?;
-    for (append, new) in appends.iter().zip(&rows) {
+    for (append, (before, new)) in appends.iter().zip(&rows) {
+        sums.add_run(before.as_ref(), new);
         match &append.place {
             Place::Begins(new) => drop(run::insert(connection, tenant, new)?),
             Place::Continues(_) => run::update(connection, tenant, new.clone())?,
         }
     }
-    Ok(rows.into_iter().map(|row| row.head).collect())
+    Ok((rows.into_iter().map(|(_, row)| row.head).collect(), sums))
 }
 
 /// Where a run's chain ends, and its row; a sealed one has no row.
@@ -238,12 +299,12 @@ fn stands(
     Ok(left.map_or((Seq::START, Digest::ZERO, None), |left| (left.seq, left.head, None)))
 }
 
-/// The run's row after the append, if the append goes where it says.
+/// The run's row before and after the append, if the append goes where it says.
 fn next_row(
     connection: &Connection,
     tenant: TenantId,
     append: &PreparedAppend,
-) -> Result<RunRow, WriteError> {
+) -> Result<(Option<RunRow>, RunRow), WriteError> {
     let PreparedAppend { run, expected, place, .. } = append;
     let (actual, head, row) = stands(connection, tenant, *run)?;
     if actual != *expected {
@@ -252,14 +313,15 @@ fn next_row(
     let refused = |cause| WriteError::Refused { run: *run, cause };
     let order = || refused(ChainError::Order { expected: actual.next(), found: actual });
     match place {
-        Place::Begins(new) => Ok(new.row.clone()),
+        Place::Begins(new) => Ok((None, new.row.clone())),
         // An append that goes on with a sealed run goes on with nothing.
         Place::Continues(_) if row.is_none() => {
             Err(WriteError::Moved { run: *run, expected: *expected, actual: Seq::START })
         }
         Place::Continues(events) => {
             events.follows(tenant, actual, head).map_err(refused)?;
-            RunRow::fold_all(row, *run, events).ok_or_else(order)
+            let after = RunRow::fold_all(row.clone(), *run, events).ok_or_else(order)?;
+            Ok((row, after))
         }
     }
 }

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use crate::conformance::Corner;
     use crate::group_commit::Options;
-    use crate::{CommitError, Store as _};
+    use crate::{CommitError, RunFilter, Store as _};
 
     #[tokio::test]
     async fn what_is_too_large_to_be_checked_first_is_checked_while_it_is_used() {
@@ -136,6 +136,10 @@ mod tests {
         let corner = Corner::of(&store);
         let refused = corner.append([corner.story().finish()]).await.unwrap_err();
         assert!(matches!(refused, CommitError::Store(StoreError::Damaged(_))), "{refused:?}");
-        assert_eq!(corner.tenant.runs(None, crate::conformance::limit(9)).await.unwrap(), [], "reads go on");
+        assert_eq!(
+            corner.tenant.runs(&RunFilter::ALL, None, crate::conformance::limit(9)).await.unwrap(),
+            [],
+            "reads go on"
+        );
     }
 }

@@ -15,7 +15,7 @@ use schema::{Digest, RunId, Seq, TenantId};
 use super::row::{Sql, unavailable};
 use super::{SqliteTenant, event};
 use crate::error::StoreError;
-use crate::log::{LogStore, RunProof, policies_named_by};
+use crate::log::{FeedRow, LogStore, RunProof, policies_named_by};
 use crate::sealing::Keys;
 
 /// Trees of this many tenants stay in memory.
@@ -63,6 +63,22 @@ impl LogStore for SqliteTenant {
             Ok((tree.log.size(), tree.log.root()))
         };
         self.store.inner.read(head).await
+    }
+
+    async fn log_size(&self) -> Result<u64, StoreError> {
+        let tenant = self.tenant;
+        let read = move |connection: &Connection| -> rusqlite::Result<u64> {
+            let text = "SELECT coalesce(max(idx) + 1, 0) FROM leaves WHERE tenant = ?";
+            let size =
+                connection.prepare_cached(text)?.query_row([Sql(tenant)], |row| row.get::<_, Sql<Seq>>(0));
+            size.map(|Sql(Seq(size))| size)
+        };
+        self.store.inner.read(move |connection| read(connection).map_err(unavailable)).await
+    }
+
+    async fn feed(&self, from: u64, limit: NonZeroU32) -> Result<Vec<FeedRow>, StoreError> {
+        let tenant = self.tenant;
+        self.store.inner.read(move |connection| feed(connection, tenant, from, limit)).await
     }
 
     async fn leaves(&self, from: u64, limit: NonZeroU32) -> Result<Vec<Leaf>, StoreError> {
@@ -232,6 +248,26 @@ fn visit_leaves(
         next += 1;
     }
     Ok(())
+}
+
+/// The leaves from `from` on, and where the leaf before each ended.
+fn feed(
+    connection: &Connection,
+    tenant: TenantId,
+    from: u64,
+    limit: NonZeroU32,
+) -> Result<Vec<FeedRow>, StoreError> {
+    let mut leaves = Vec::new();
+    visit_leaves(connection, tenant, from, limit.get(), |leaf| leaves.push(leaf))?;
+    let before = |(leaf, index): (Leaf, u64)| -> rusqlite::Result<FeedRow> {
+        let text =
+            "SELECT coalesce(max(last_seq), 0) FROM segments WHERE tenant = ? AND run = ? AND leaf < ?";
+        let Sql(after) = connection
+            .prepare_cached(text)?
+            .query_row(params![Sql(tenant), Sql(leaf.run), Sql(Seq(index))], |row| row.get(0))?;
+        Ok(FeedRow { index, run: leaf.run, seq: leaf.seq, after })
+    };
+    leaves.into_iter().zip(from..).map(before).collect::<Result<_, _>>().map_err(unavailable)
 }
 
 fn prove(

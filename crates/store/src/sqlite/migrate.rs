@@ -8,6 +8,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 const STEPS: &[Step] = &[
     Step { version: 1, name: "first", sql: include_str!("migrations/0001_first.sql") },
     Step { version: 2, name: "seal_and_retain", sql: include_str!("migrations/0002_seal_and_retain.sql") },
+    Step { version: 3, name: "gateway", sql: include_str!("migrations/0003_gateway.sql") },
 ];
 
 struct Step {

@@ -3,7 +3,9 @@
 //! `writer.rs` owns the one connection that writes; `pool.rs` hands out those that read; `migrate.rs` brings the schema
 //! up to date before either exists. The files by noun hold the SQL. `backup.rs` and `restore.rs` are for whoever runs it.
 
+mod api_key;
 mod backup;
+mod cache;
 mod check;
 mod checkpoint;
 mod event;
@@ -17,8 +19,11 @@ mod retention;
 mod room;
 mod row;
 mod run;
+mod slot;
 mod subject;
 mod sum;
+mod sums;
+mod tenant;
 mod view;
 mod wal;
 mod writer;
@@ -30,13 +35,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rusqlite::Connection;
-use schema::TenantId;
-use tokio::sync::Notify;
+use schema::{ApiKey, Digest, Tenant, TenantId};
+use tokio::sync::{Notify, watch};
 
 use crate::error::StoreError;
+use crate::feed::Changes;
 use crate::group_commit::{GroupCommit, Options};
 use crate::sealing::{Keys, Masters};
-use crate::view::RunRows;
 use crate::{JobQueue, Store, TenantStore, View};
 pub use backup::{Backup, BackupError, Progress, backup};
 pub use check::{Checked, check};
@@ -118,6 +123,7 @@ struct Inner {
     logs: LogCache,
     keys: Keys,
     new_work: Notify,
+    changes: Changes,
     found: Found,
     /// Held as long as the store is: one owner per database.
     _owner: Option<File>,
@@ -192,8 +198,10 @@ impl SqliteStore {
 
     fn of(writer: Option<GroupCommit<SqliteWriter>>, readers: Pool, owner: Option<File>) -> Self {
         let (logs, keys) = (LogCache::default(), Keys::default());
-        let (new_work, found) = (Notify::new(), Found::default());
-        Self { inner: Arc::new(Inner { writer, readers, logs, keys, new_work, found, _owner: owner }) }
+        let (new_work, changes, found) = (Notify::new(), Changes::default(), Found::default());
+        Self {
+            inner: Arc::new(Inner { writer, readers, logs, keys, new_work, changes, found, _owner: owner }),
+        }
     }
 
     /// The tables there are, by name.
@@ -279,6 +287,10 @@ impl Store for SqliteStore {
         Box::new(SqliteJobs { store: self.clone() })
     }
 
+    async fn key(&self, hash: Digest) -> Result<Option<ApiKey>, StoreError> {
+        self.inner.read(move |connection| api_key::by_hash(connection, hash)).await
+    }
+
     async fn ready(&self) -> Result<(), StoreError> {
         self.inner.write(writer::Request::Nothing).await?;
         let inner = self.inner.clone();
@@ -294,8 +306,22 @@ impl Store for SqliteStore {
         self.inner.read(move |connection| view::tenants(connection, after, limit.get())).await
     }
 
+    async fn tenant_rows(
+        &self,
+        after: Option<TenantId>,
+        limit: NonZeroU32,
+    ) -> Result<Vec<Tenant>, StoreError> {
+        self.inner
+            .read(move |connection| tenant::rows(connection, after, limit).map_err(row::unavailable))
+            .await
+    }
+
+    fn changed(&self, tenant: TenantId) -> watch::Receiver<u64> {
+        self.inner.changes.of(tenant)
+    }
+
     fn views(&self) -> Vec<Box<dyn View>> {
-        vec![Box::new(RunRows(self.clone()))]
+        crate::view::all(self)
     }
 }
 

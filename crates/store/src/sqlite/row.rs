@@ -3,7 +3,7 @@
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use schema::{Digest, Id, Prefix, Seq, Timestamp};
 
-use crate::error::StoreError;
+use crate::error::{BoxError, StoreError};
 
 /// What SQLite said, in the store's words: damage and a full disk are named as such, everything else may pass.
 pub(super) fn unavailable(error: rusqlite::Error) -> StoreError {
@@ -26,6 +26,11 @@ pub(super) fn unavailable(error: rusqlite::Error) -> StoreError {
         }
         _ => StoreError::unavailable(error),
     }
+}
+
+/// A row that is not what was written.
+pub(super) fn damaged(what: impl Into<BoxError>) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, what.into())
 }
 
 fn extended(error: &rusqlite::Error) -> Option<i32> {

@@ -8,8 +8,9 @@ use schema::{RunId, SubjectId, TenantId};
 
 use super::row::{Sql, unavailable};
 use super::sum::{with_sum, without_sum};
-use super::{SqliteTenant, event, retention};
+use super::{SqliteTenant, event, retention, slot};
 use crate::error::{BoxError, StoreError};
+use crate::filter::{RunFilter, Traits};
 use crate::run::{RunRow, RunStore, Sealed};
 
 #[async_trait]
@@ -26,11 +27,18 @@ impl RunStore for SqliteTenant {
         row.map_err(|error| error.within(format_args!("run {run}")))
     }
 
-    async fn runs(&self, before: Option<RunId>, limit: NonZeroU32) -> Result<Vec<RunRow>, StoreError> {
-        let tenant = self.tenant;
+    async fn runs(
+        &self,
+        filter: &RunFilter,
+        before: Option<RunId>,
+        limit: NonZeroU32,
+    ) -> Result<Vec<RunRow>, StoreError> {
+        let (tenant, filter) = (self.tenant, filter.clone());
         self.store
             .inner
-            .read(move |connection| list(connection, tenant, before, limit).map_err(unavailable))
+            .read(move |connection| {
+                slot::list(connection, tenant, &filter, before, limit).map_err(unavailable)
+            })
             .await
             .map_err(|error| error.within("the list of runs"))
     }
@@ -66,6 +74,7 @@ pub(super) fn read(
 pub(super) struct Written {
     pub(super) row: RunRow,
     pub(super) subject: Option<SubjectId>,
+    pub(super) traits: Traits,
     text: String,
 }
 
@@ -75,7 +84,7 @@ impl Written {
         // A row is JSON already; writing it out cannot fail.
         let text =
             with_sum(&about(&tenant, subject.as_ref()), &serde_json::to_string(&row).unwrap_or_default());
-        Self { row, subject, text }
+        Self { traits: Traits::of(&row), row, subject, text }
     }
 }
 
@@ -86,11 +95,12 @@ fn about<'a>(tenant: &'a TenantId, subject: Option<&'a SubjectId>) -> [&'a [u8];
 
 /// Adds the row of a run that is new. `false` if it is not: it is there, or it was and is sealed.
 pub(super) fn insert(connection: &Connection, tenant: TenantId, new: &Written) -> rusqlite::Result<bool> {
-    let Written { row, subject, text } = new;
+    let Written { row, subject, traits, text } = new;
+    slot::note(connection, tenant, traits)?;
     connection
         .prepare_cached(
-            "INSERT OR IGNORE INTO runs (tenant, run, seq, head, row, subject)
-             SELECT ?1, ?2, ?3, ?4, ?5, ?6 WHERE NOT EXISTS (SELECT 1 FROM sealed WHERE tenant = ?1 AND run = ?2)",
+            "INSERT OR IGNORE INTO runs (tenant, run, seq, head, row, subject, slot)
+             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE NOT EXISTS (SELECT 1 FROM sealed WHERE tenant = ?1 AND run = ?2)",
         )?
         .execute(params![
             Sql(tenant),
@@ -98,51 +108,53 @@ pub(super) fn insert(connection: &Connection, tenant: TenantId, new: &Written) -
             Sql(row.seq),
             Sql(row.head),
             text,
-            subject.as_ref().map(|subject| Sql(*subject))
+            subject.as_ref().map(|subject| Sql(*subject)),
+            traits.slot()
         ])
         .map(|rows| rows == 1)
 }
 
 /// Replaces the row of a run that is there; whom it is about stays.
 pub(super) fn update(connection: &Connection, tenant: TenantId, row: RunRow) -> rusqlite::Result<()> {
-    let subject = subject_of(connection, tenant, row.id)?;
-    let Written { row, text, .. } = Written::new(tenant, row, subject);
+    let subject = subject_of(connection, tenant, row.id)?.flatten();
+    let Written { row, traits, text, .. } = Written::new(tenant, row, subject);
+    slot::note(connection, tenant, &traits)?;
     connection
-        .prepare_cached("UPDATE runs SET seq = ?, head = ?, row = ? WHERE tenant = ? AND run = ?")?
-        .execute(params![Sql(row.seq), Sql(row.head), text, Sql(tenant), Sql(row.id)])
+        .prepare_cached("UPDATE runs SET seq = ?, head = ?, row = ?, slot = ? WHERE tenant = ? AND run = ?")?
+        .execute(params![Sql(row.seq), Sql(row.head), text, traits.slot(), Sql(tenant), Sql(row.id)])
         .map(drop)
 }
 
-fn subject_of(connection: &Connection, tenant: TenantId, run: RunId) -> rusqlite::Result<Option<SubjectId>> {
+/// Whom the run is about, if it is there.
+pub(super) fn subject_of(
+    connection: &Connection,
+    tenant: TenantId,
+    run: RunId,
+) -> rusqlite::Result<Option<Option<SubjectId>>> {
     let subject: Option<Option<Sql<SubjectId>>> = connection
         .prepare_cached("SELECT subject FROM runs WHERE tenant = ? AND run = ?")?
         .query_row(params![Sql(tenant), Sql(run)], |row| row.get(0))
         .optional()?;
-    Ok(subject.flatten().map(|Sql(subject)| subject))
+    Ok(subject.map(|subject| subject.map(|Sql(subject)| subject)))
 }
 
-fn list(
+/// The runs of a tenant from one id on, up to another, newest first.
+pub(super) fn list(
     connection: &Connection,
     tenant: TenantId,
-    before: Option<RunId>,
+    from: &[u8],
+    to: &[u8],
     limit: NonZeroU32,
 ) -> rusqlite::Result<Vec<RunRow>> {
     // Ids sort by the time they were made, so the key is also the order.
-    let bound = before.map_or([0xff; 17].to_vec(), |run| run.as_bytes().to_vec());
-    let rows: Vec<RunRow> = connection
+    connection
         .prepare_cached(
             "SELECT row, run, seq, head, subject, name
              FROM runs LEFT JOIN subjects ON subjects.tenant = runs.tenant AND subjects.id = runs.subject
-             WHERE runs.tenant = ? AND run < ? ORDER BY run DESC LIMIT ?",
+             WHERE runs.tenant = ? AND run >= ? AND run < ? ORDER BY run DESC LIMIT ?",
         )?
-        .query_map(params![Sql(tenant), bound, limit.get()], |row| parse(tenant, row))?
-        .collect::<Result<_, _>>()?;
-    // What is out of order was not put there.
-    let ids: Vec<RunId> = before.into_iter().chain(rows.iter().map(|row| row.id)).collect();
-    match ids.windows(2).find(|pair| pair[0] <= pair[1]) {
-        Some(pair) => Err(damaged(format!("run {} is in the wrong place", pair[1]).into())),
-        None => Ok(rows),
-    }
+        .query_map(params![Sql(tenant), from, to, limit.get()], |row| parse(tenant, row))?
+        .collect()
 }
 
 /// The row as a reader sees it.

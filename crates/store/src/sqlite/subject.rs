@@ -59,7 +59,12 @@ impl SqliteTenant {
         Ok(keys)
     }
 
-    async fn key_of(&self, subject: &Subject, at: Timestamp) -> Result<Arc<SubjectKey>, StoreError> {
+    /// The key of one subject.
+    pub(super) async fn key_of(
+        &self,
+        subject: &Subject,
+        at: Timestamp,
+    ) -> Result<Arc<SubjectKey>, StoreError> {
         let inner = &self.store.inner;
         if let Some(key) = inner.keys.known(self.tenant, subject) {
             return Ok(key);

@@ -22,7 +22,8 @@ fn is_sum(text: &str) -> bool {
     text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-fn sum(about: &[impl AsRef<[u8]>], text: &str) -> u32 {
+/// The checksum of a text and of what it belongs to.
+pub(super) fn sum(about: &[impl AsRef<[u8]>], text: &str) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     for part in about {
         // With their lengths: what moves from one part to the next is a change too.

@@ -1,17 +1,21 @@
 //! The rows of runs as a view: made again from the segments.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use ledger::Chain;
 use rusqlite::{Connection, OptionalExtension as _, params};
-use schema::{RunId, SubjectId, TenantId};
+use schema::{Digest, RunId, SubjectId, TenantId, Timestamp};
 
 use super::row::{Sql, unavailable};
 use super::run::{self, Written};
 use super::writer::{Reply, Request, WriteError};
-use super::{SqliteStore, check};
+use super::{SqliteStore, check, slot};
+use crate::cache::CacheRow;
 use crate::error::StoreError;
 use crate::run::RunRow;
-use crate::view::{RebuildRuns, Rebuilt};
+use crate::sums::Sums;
+use crate::view::{Derive, RebuildRuns, Rebuilt, RunEvents};
 
 /// How many runs one transaction makes again.
 const BATCH: usize = 500;
@@ -37,6 +41,77 @@ impl RebuildRuns for SqliteStore {
     }
 }
 
+#[async_trait]
+impl Derive for SqliteStore {
+    async fn run_events(&self, tenant: TenantId, after: Option<RunId>) -> Result<Vec<RunEvents>, StoreError> {
+        self.inner.read(move |connection| run_events(connection, tenant, after)).await
+    }
+
+    async fn mend_cache(
+        &self,
+        tenant: TenantId,
+        wanted: BTreeMap<Digest, CacheRow>,
+        now: Timestamp,
+    ) -> Result<Rebuilt, StoreError> {
+        self.mend(Request::MendCache { tenant, wanted, now }).await
+    }
+
+    async fn mend_usage(&self, tenant: TenantId, wanted: Sums) -> Result<Rebuilt, StoreError> {
+        self.mend(Request::MendUsage { tenant, wanted }).await
+    }
+
+    async fn mend_agents(&self, tenant: TenantId, wanted: Sums) -> Result<Rebuilt, StoreError> {
+        self.mend(Request::MendAgents { tenant, wanted }).await
+    }
+}
+
+impl SqliteStore {
+    async fn mend(&self, request: Request) -> Result<Rebuilt, StoreError> {
+        match self.inner.write(request).await? {
+            Reply::Rebuilt(rebuilt, _) => Ok(rebuilt),
+            _ => Err(StoreError::unavailable("the writer answered another question")),
+        }
+    }
+}
+
+/// The next runs, each with all its events.
+fn run_events(
+    connection: &Connection,
+    tenant: TenantId,
+    after: Option<RunId>,
+) -> Result<Vec<RunEvents>, StoreError> {
+    let (mut found, mut last) = (Vec::new(), after);
+    while found.len() < BATCH {
+        let past = last.map_or(Vec::new(), |run| run.as_bytes().to_vec());
+        let next: Option<Sql<RunId>> = connection
+            .prepare_cached("SELECT min(run) FROM segments WHERE tenant = ? AND run > ?")
+            .and_then(|mut select| select.query_row(params![Sql(tenant), past], |row| row.get(0)))
+            .map_err(unavailable)?;
+        let Some(Sql(run)) = next else { break };
+        last = Some(run);
+        found.push(events_of(connection, tenant, run)?);
+    }
+    Ok(found)
+}
+
+fn events_of(connection: &Connection, tenant: TenantId, run: RunId) -> Result<RunEvents, StoreError> {
+    let mut found = RunEvents { run, subject: None, is_erased: false, events: Vec::new() };
+    let text = "SELECT body, segments.subject, segments.subject IS NOT NULL AND wrapped IS NULL
+        FROM segments LEFT JOIN subjects ON subjects.tenant = segments.tenant AND subjects.id = segments.subject
+        WHERE segments.tenant = ? AND run = ? ORDER BY first_seq";
+    let mut select = connection.prepare_cached(text).map_err(unavailable)?;
+    let mut rows = select.query(params![Sql(tenant), Sql(run)]).map_err(unavailable)?;
+    while let Some(row) = rows.next().map_err(unavailable)? {
+        if found.events.is_empty() {
+            let subject: Option<Sql<SubjectId>> = row.get(1).map_err(unavailable)?;
+            found.subject = subject.map(|Sql(id)| id);
+            found.is_erased = row.get(2).map_err(unavailable)?;
+        }
+        found.events.extend(check::parse(run, row.get_ref(0).map_err(unavailable)?)?);
+    }
+    Ok(found)
+}
+
 /// Makes the rows of the next runs again; says which was the last, unless that was all.
 pub(super) fn rebuild(
     connection: &Connection,
@@ -50,16 +125,26 @@ pub(super) fn rebuild(
         last = Some(id);
         let wanted = derive(connection, tenant, id)?;
         let found = connection
-            .prepare_cached("SELECT row, run, seq, head, subject FROM runs WHERE tenant = ? AND run = ?")?
+            .prepare_cached(
+                "SELECT row, run, seq, head, subject, slot FROM runs WHERE tenant = ? AND run = ?",
+            )?
             // A row that cannot be read is as wrong as one that says something else.
-            .query_row(params![Sql(tenant), Sql(id)], |row| Ok(run::kept(tenant, row).ok()))
+            .query_row(params![Sql(tenant), Sql(id)], |row| {
+                let slot: Option<i64> = row.get(5)?;
+                Ok(run::kept(tenant, row).ok().zip(slot))
+            })
             .optional()?;
         rebuilt.entries += u64::from(wanted.is_some());
         let same = match (&wanted, &found) {
-            (Some(wanted), Some(Some((row, subject)))) => wanted.row == *row && wanted.subject == *subject,
+            (Some(wanted), Some(Some(((row, subject), slot)))) => {
+                wanted.row == *row && wanted.subject == *subject && wanted.traits.slot() == *slot
+            }
             (None, None) => true,
             _ => false,
         };
+        if let Some(wanted) = &wanted {
+            slot::mend(connection, tenant, &wanted.traits)?;
+        }
         if !same {
             rebuilt.repaired += 1;
             connection

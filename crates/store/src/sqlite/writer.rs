@@ -1,29 +1,33 @@
 //! The one connection that writes, behind group commit.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rusqlite::Connection;
-use schema::{JobId, RunId, Seq, Subject, SubjectId, TenantId, Timestamp};
+use schema::{ApiKeyId, Digest, JobId, RunId, Seq, Subject, SubjectId, TenantId, Timestamp};
 
+use super::cache::{self, TakeOut};
 use super::checkpoint::Checkpointer;
 use super::event::{self, Prepared};
 use super::job as jobs;
 use super::job::{self, ClaimRequest};
 use super::log::NextLeaf;
 use super::row::unavailable;
-use super::{subject, view};
+use super::{subject, sums, view};
+use crate::cache::{CacheKind, CacheRow};
 use crate::commit::CommitError;
 use crate::error::StoreError;
 use crate::group_commit::Writer;
 use crate::job::{Claimed, LeaseToken, Retry};
 use crate::sealing::SubjectRow;
+use crate::sums::Sums;
 use crate::view::Rebuilt;
 
 /// Everything that writes.
 pub(super) enum Request {
     /// Nothing, to see whether a write would go through.
     Nothing,
-    Commit(Prepared),
+    Commit(Box<Prepared>),
     /// The row of a subject: the one that is there, or else this one.
     Subject {
         tenant: TenantId,
@@ -34,6 +38,33 @@ pub(super) enum Request {
     Rebuild {
         tenant: TenantId,
         after: Option<RunId>,
+    },
+    /// An entry of the cache served.
+    Touch {
+        tenant: TenantId,
+        kind: CacheKind,
+        key: Digest,
+    },
+    /// Some of the cache's entries, taken out.
+    TakeOut {
+        tenant: TenantId,
+        what: TakeOut,
+    },
+    /// The cache's entries that point to runs, made again.
+    MendCache {
+        tenant: TenantId,
+        wanted: BTreeMap<Digest, CacheRow>,
+        now: Timestamp,
+    },
+    /// The usage, made again.
+    MendUsage {
+        tenant: TenantId,
+        wanted: Sums,
+    },
+    /// The agents, made again.
+    MendAgents {
+        tenant: TenantId,
+        wanted: Sums,
     },
     Claim(ClaimRequest),
     Extend {
@@ -63,6 +94,8 @@ pub(super) enum Reply {
     Done,
     Subject(SubjectRow),
     Rebuilt(Rebuilt, Option<RunId>),
+    /// How many rows it came to.
+    Count(u64),
     Claimed(Vec<Claimed>),
     /// Whether a row was there to be changed.
     Changed(bool),
@@ -81,6 +114,8 @@ pub(super) enum WriteError {
         cause: ledger::ChainError,
     },
     NoSubject(SubjectId),
+    NoKey(ApiKeyId),
+    KeyTaken(ApiKeyId),
     /// The key that an append was sealed with is no longer there.
     KeyGone(SubjectId),
     Store(Arc<StoreError>),
@@ -112,6 +147,8 @@ impl From<WriteError> for StoreError {
             WriteError::Moved { .. }
             | WriteError::Refused { .. }
             | WriteError::NoSubject(_)
+            | WriteError::NoKey(_)
+            | WriteError::KeyTaken(_)
             | WriteError::KeyGone(_) => Self::unavailable("only a commit can be refused"),
         }
     }
@@ -122,6 +159,8 @@ impl From<WriteError> for CommitError {
             WriteError::Moved { run, expected, actual } => Self::Moved { run, expected, actual },
             WriteError::Refused { run, cause } => Self::Refused { run, cause },
             WriteError::NoSubject(subject) => Self::NoSubject(subject),
+            WriteError::NoKey(key) => Self::NoKey(key),
+            WriteError::KeyTaken(key) => Self::KeyTaken(key),
             other => Self::Store(other.into()),
         }
     }
@@ -157,6 +196,22 @@ impl SqliteWriter {
             }
             Request::Rebuild { tenant, after } => {
                 view::rebuild(connection, tenant, after).map(|(part, last)| Reply::Rebuilt(part, last))
+            }
+            Request::Touch { tenant, kind, key } => {
+                cache::touch(connection, tenant, kind, key)?;
+                Ok(Reply::Done)
+            }
+            Request::TakeOut { tenant, what } => {
+                Ok(Reply::Count(cache::take_out(connection, tenant, &what)?))
+            }
+            Request::MendCache { tenant, wanted, now } => {
+                Ok(Reply::Rebuilt(cache::mend(connection, tenant, wanted, now)?, None))
+            }
+            Request::MendUsage { tenant, wanted } => {
+                Ok(Reply::Rebuilt(sums::mend_usage(connection, tenant, wanted)?, None))
+            }
+            Request::MendAgents { tenant, wanted } => {
+                Ok(Reply::Rebuilt(sums::mend_agents(connection, tenant, wanted)?, None))
             }
             Request::Claim(claim) => Ok(Reply::Claimed(job::claim(connection, &claim)?)),
             Request::Extend { job, token, lease_until } => {

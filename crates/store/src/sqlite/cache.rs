@@ -1,0 +1,349 @@
+//! Entries of the cache in SQLite.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use schema::{Digest, RunId, Seq, SubjectId, TenantId, Timestamp};
+
+use super::row::{Sql, damaged, unavailable};
+use super::sum::sum;
+use super::writer::{Reply, Request};
+use super::{SqliteTenant, run};
+use crate::cache::{CacheFilter, CacheHeld, CacheKind, CacheRow, CacheStats, CacheStore, CacheWrite};
+use crate::commit::Commit;
+use crate::error::StoreError;
+use crate::sealing::{SubjectKey, SubjectRow, keep_value};
+use crate::view::Rebuilt;
+
+/// How many entries one transaction takes out.
+const BATCH: u32 = 1_000;
+
+const COLUMNS: &str =
+    "c.tenant, c.kind, c.key, c.run, c.value, c.subject, c.model, c.created_at, c.expires_at, c.bytes,
+    c.hits, c.sum";
+/// Whether the run that an entry points to and the key that it is sealed with are there.
+const IS_THERE: &str = "(c.run IS NULL OR EXISTS (SELECT 1 FROM runs AS r WHERE r.tenant = c.tenant AND r.run = c.run))
+    AND (c.subject IS NULL OR EXISTS (
+        SELECT 1 FROM subjects AS s WHERE s.tenant = c.tenant AND s.id = c.subject AND s.wrapped IS NOT NULL))";
+
+#[async_trait]
+impl CacheStore for SqliteTenant {
+    async fn cached(
+        &self,
+        kind: CacheKind,
+        key: Digest,
+        now: Timestamp,
+    ) -> Result<Option<CacheRow>, StoreError> {
+        let (tenant, inner) = (self.tenant, self.store.inner.clone());
+        let read = move |connection: &Connection| {
+            let Some(mut row) = find(connection, tenant, kind, key, now).map_err(unavailable)? else {
+                return Ok(None);
+            };
+            if let (CacheHeld::Value(value), Some(id)) = (&mut row.held, row.subject) {
+                let wrapped = connection
+                    .prepare_cached("SELECT wrapped FROM subjects WHERE tenant = ? AND id = ?")
+                    .and_then(|mut select| select.query_row(params![Sql(tenant), Sql(id)], |row| row.get(0)))
+                    .map_err(unavailable)?;
+                *value = inner.keys.open_value(tenant, kind, key, value, &SubjectRow { id, wrapped })?;
+            }
+            Ok(Some(row))
+        };
+        self.store.inner.read(read).await
+    }
+
+    async fn touch(&self, kind: CacheKind, key: Digest) -> Result<(), StoreError> {
+        self.store.inner.write(Request::Touch { tenant: self.tenant, kind, key }).await?;
+        Ok(())
+    }
+
+    async fn cache_stats(&self, now: Timestamp) -> Result<Vec<CacheStats>, StoreError> {
+        let tenant = self.tenant;
+        let read = move |connection: &Connection| -> rusqlite::Result<Vec<CacheStats>> {
+            connection
+                .prepare_cached(
+                    "SELECT kind, count(*), sum(hits), sum(bytes) FROM cache_entries
+                     WHERE tenant = ? AND expires_at > ? GROUP BY kind ORDER BY kind",
+                )?
+                .query_map(params![Sql(tenant), Sql(now)], |row| {
+                    let (Sql(Seq(entries)), Sql(Seq(hits)), Sql(Seq(bytes))) =
+                        (row.get(1)?, row.get(2)?, row.get(3)?);
+                    Ok(CacheStats { kind: kind(row, 0)?, entries, hits, bytes })
+                })?
+                .collect()
+        };
+        self.store.inner.read(move |connection| read(connection).map_err(unavailable)).await
+    }
+
+    async fn invalidate(&self, filter: &CacheFilter) -> Result<u64, StoreError> {
+        self.take_out(TakeOut::Fitting(filter.clone())).await
+    }
+
+    async fn sweep_cache(&self, now: Timestamp) -> Result<u64, StoreError> {
+        self.take_out(TakeOut::Useless(now)).await
+    }
+}
+
+/// What to take out.
+#[derive(Clone)]
+pub(super) enum TakeOut {
+    Fitting(CacheFilter),
+    Useless(Timestamp),
+}
+
+impl SqliteTenant {
+    /// A batch at a time, so that nobody waits long for it.
+    async fn take_out(&self, what: TakeOut) -> Result<u64, StoreError> {
+        let mut out = 0;
+        loop {
+            let request = Request::TakeOut { tenant: self.tenant, what: what.clone() };
+            let Reply::Count(count) = self.store.inner.write(request).await? else {
+                return Err(StoreError::unavailable("the writer answered another question"));
+            };
+            out += count;
+            if count < u64::from(BATCH) {
+                return Ok(out);
+            }
+        }
+    }
+
+    /// The keys that seal a commit's values, made where a subject is new.
+    pub(super) async fn cache_keys_for(
+        &self,
+        commit: &Commit,
+    ) -> Result<Vec<Option<Arc<SubjectKey>>>, StoreError> {
+        let mut keys = Vec::with_capacity(commit.cache.len());
+        for write in &commit.cache {
+            keys.push(match &write.subject {
+                Some(subject) => Some(self.key_of(subject, write.created_at).await?),
+                None => None,
+            });
+        }
+        Ok(keys)
+    }
+}
+
+/// An entry as it is kept: a value is sealed, if it is about somebody.
+pub(super) struct PreparedEntry {
+    pub(super) row: CacheRow,
+    bound: Option<NonZeroU32>,
+}
+
+impl PreparedEntry {
+    pub(super) fn new(
+        tenant: TenantId,
+        write: &CacheWrite,
+        key: Option<&SubjectKey>,
+    ) -> Result<Self, StoreError> {
+        let mut row = CacheRow::new(write.clone(), None);
+        if let CacheHeld::Value(value) = &mut row.held {
+            *value = keep_value(tenant, row.kind, row.key, value, key)?;
+            row.subject = key.map(|key| key.id);
+        }
+        Ok(Self { row, bound: write.sees_to() })
+    }
+}
+
+/// Puts an entry, after the runs of its commit.
+pub(super) fn put(connection: &Connection, tenant: TenantId, entry: &PreparedEntry) -> rusqlite::Result<()> {
+    let mut row = entry.row.clone();
+    if let CacheHeld::Run(run) = row.held {
+        let Some(subject) = run::subject_of(connection, tenant, run)? else { return Ok(()) };
+        row.subject = subject;
+    }
+    insert(connection, tenant, &row)?;
+    let Some(bound) = entry.bound else { return Ok(()) };
+    connection
+        .prepare_cached(
+            "DELETE FROM cache_entries WHERE tenant = ?1 AND kind = ?2 AND (created_at, key) <= (
+                 SELECT created_at, key FROM cache_entries WHERE tenant = ?1 AND kind = ?2
+                 ORDER BY created_at DESC, key DESC LIMIT 1 OFFSET ?3)",
+        )?
+        .execute(params![Sql(tenant), row.kind.as_str(), bound.get()])
+        .map(drop)
+}
+
+fn insert(connection: &Connection, tenant: TenantId, row: &CacheRow) -> rusqlite::Result<()> {
+    let (run, value) = match &row.held {
+        CacheHeld::Run(run) => (Some(Sql(*run)), None),
+        CacheHeld::Value(value) => (None, Some(value)),
+    };
+    connection
+        .prepare_cached(
+            "INSERT INTO cache_entries (tenant, kind, key, run, value, subject, model, created_at, expires_at, bytes, hits, sum)
+             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)
+             ON CONFLICT (tenant, kind, key) DO UPDATE SET run = excluded.run, value = excluded.value,
+                 subject = excluded.subject, model = excluded.model, created_at = excluded.created_at,
+                 expires_at = excluded.expires_at, bytes = excluded.bytes, hits = 0, sum = excluded.sum
+             WHERE (excluded.created_at, coalesce(excluded.run, x'')) >= (created_at, coalesce(run, x''))",
+        )?
+        .execute(params![
+            Sql(tenant),
+            row.kind.as_str(),
+            Sql(row.key),
+            run,
+            value,
+            row.subject.map(Sql),
+            row.model,
+            Sql(row.created_at),
+            Sql(row.expires_at),
+            Sql(Seq(row.bytes)),
+            checksum(tenant, row)
+        ])
+        .map(drop)
+}
+
+pub(super) fn touch(
+    connection: &Connection,
+    tenant: TenantId,
+    kind: CacheKind,
+    key: Digest,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("UPDATE cache_entries SET hits = hits + 1 WHERE tenant = ? AND kind = ? AND key = ?")?
+        .execute(params![Sql(tenant), kind.as_str(), Sql(key)])
+        .map(drop)
+}
+
+/// Takes out some of what is meant, and says how many entries that was.
+pub(super) fn take_out(connection: &Connection, tenant: TenantId, what: &TakeOut) -> rusqlite::Result<u64> {
+    let out = match what {
+        TakeOut::Fitting(CacheFilter { kind, model, subject, older_than, key }) => connection
+            .prepare_cached(&format!(
+                "DELETE FROM cache_entries WHERE tenant = ?1 AND (kind, key) IN (
+                     SELECT kind, key FROM cache_entries WHERE tenant = ?1 AND (?2 IS NULL OR kind = ?2)
+                     AND (?3 IS NULL OR model = ?3) AND (?4 IS NULL OR subject = ?4)
+                     AND (?5 IS NULL OR created_at < ?5) AND (?6 IS NULL OR key = ?6) LIMIT {BATCH})"
+            ))?
+            .execute(params![
+                Sql(tenant),
+                kind.map(CacheKind::as_str),
+                model,
+                subject.map(Sql),
+                older_than.map(Sql),
+                key.map(Sql)
+            ])?,
+        TakeOut::Useless(now) => connection
+            .prepare_cached(&format!(
+                "DELETE FROM cache_entries WHERE tenant = ?1 AND (kind, key) IN (
+                     SELECT kind, key FROM cache_entries AS c
+                     WHERE tenant = ?1 AND (expires_at <= ?2 OR NOT ({IS_THERE})) LIMIT {BATCH})"
+            ))?
+            .execute(params![Sql(tenant), Sql(*now)])?,
+    };
+    Ok(out as u64)
+}
+
+/// The entry as it is kept, if it serves.
+fn find(
+    connection: &Connection,
+    tenant: TenantId,
+    kind: CacheKind,
+    key: Digest,
+    now: Timestamp,
+) -> rusqlite::Result<Option<CacheRow>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM cache_entries AS c
+             WHERE c.tenant = ? AND c.kind = ? AND c.key = ? AND c.expires_at > ? AND {IS_THERE}"
+        ))?
+        .query_row(params![Sql(tenant), kind.as_str(), Sql(key), Sql(now)], |row| match parse(row)? {
+            (whose, found) if (whose, found.kind, found.key) == (tenant, kind, key) => Ok(found),
+            _ => Err(damaged("an entry of the cache is in another's place")),
+        })
+        .optional()
+}
+
+/// Every entry there is, as [`parse`] reads them.
+pub(super) fn all() -> String {
+    format!("SELECT {COLUMNS} FROM cache_entries AS c")
+}
+
+/// The entry and whose it is, if it is as it was written.
+pub(super) fn parse(row: &Row<'_>) -> rusqlite::Result<(TenantId, CacheRow)> {
+    let (Sql(tenant), Sql(key)) = (row.get(0)?, row.get(2)?);
+    let run: Option<Sql<RunId>> = row.get(3)?;
+    let value: Option<Vec<u8>> = row.get(4)?;
+    let held = match (run, value) {
+        (Some(Sql(run)), None) => CacheHeld::Run(run),
+        (None, Some(value)) => CacheHeld::Value(value),
+        _ => return Err(damaged(format!("the entry {key} of the cache holds neither a run nor a value"))),
+    };
+    let subject: Option<Sql<SubjectId>> = row.get(5)?;
+    let (Sql(created_at), Sql(expires_at)) = (row.get(7)?, row.get(8)?);
+    let (Sql(Seq(bytes)), Sql(Seq(hits))) = (row.get(9)?, row.get(10)?);
+    let found = CacheRow {
+        kind: kind(row, 1)?,
+        key,
+        held,
+        subject: subject.map(|Sql(id)| id),
+        model: row.get(6)?,
+        created_at,
+        expires_at,
+        hits,
+        bytes,
+    };
+    if checksum(tenant, &found) != row.get::<_, i64>(11)? {
+        return Err(damaged(format!("the entry {key} of the cache is not as it was written")));
+    }
+    Ok((tenant, found))
+}
+
+fn kind(row: &Row<'_>, column: usize) -> rusqlite::Result<CacheKind> {
+    CacheKind::named(row.get_ref(column)?.as_str()?)
+        .ok_or_else(|| damaged("the cache has an entry of no known kind"))
+}
+
+fn checksum(tenant: TenantId, row: &CacheRow) -> i64 {
+    let (run, value) = match &row.held {
+        CacheHeld::Run(run) => (&run.as_bytes()[..], &[][..]),
+        CacheHeld::Value(value) => (&[][..], value.as_slice()),
+    };
+    let subject: &[u8] = row.subject.as_ref().map_or(&[], |id| id.as_bytes());
+    let numbers =
+        [row.created_at.as_millis(), row.expires_at.as_millis(), row.bytes].map(u64::to_le_bytes).concat();
+    let parts = [
+        &tenant.as_bytes()[..],
+        row.key.as_bytes(),
+        run,
+        value,
+        subject,
+        &numbers,
+        row.kind.as_str().as_bytes(),
+    ];
+    sum(&parts, row.model.as_deref().unwrap_or_default()).into()
+}
+
+/// Brings the entries that point to runs to what is wanted; those that expired by `now` are left to the next sweep.
+pub(super) fn mend(
+    connection: &Connection,
+    tenant: TenantId,
+    mut wanted: BTreeMap<Digest, CacheRow>,
+    now: Timestamp,
+) -> rusqlite::Result<Rebuilt> {
+    let mut rebuilt = Rebuilt { entries: wanted.len() as u64, repaired: 0 };
+    let mut wrong: Vec<Vec<u8>> = Vec::new();
+    let text =
+        format!("SELECT {COLUMNS} FROM cache_entries AS c WHERE tenant = ? AND kind = ? AND expires_at > ?");
+    let mut select = connection.prepare_cached(&text)?;
+    let mut rows = select.query(params![Sql(tenant), CacheKind::ExactResponse.as_str(), Sql(now)])?;
+    while let Some(row) = rows.next()? {
+        // An entry that cannot be read is as wrong as one that says something else.
+        let found = parse(row).ok().map(|(_, found)| found);
+        match found.filter(|found| wanted.get(&found.key).is_some_and(|wanted| found.says_the_same(wanted))) {
+            Some(right) => drop(wanted.remove(&right.key)),
+            None => wrong.push(row.get(2)?),
+        }
+    }
+    let is_replaced = |key: &Vec<u8>| wanted.keys().any(|wanted| wanted.as_bytes()[..] == key[..]);
+    rebuilt.repaired = wanted.len() as u64 + wrong.iter().filter(|key| !is_replaced(key)).count() as u64;
+    for key in wrong {
+        connection
+            .prepare_cached("DELETE FROM cache_entries WHERE tenant = ? AND kind = ? AND key = ?")?
+            .execute(params![Sql(tenant), CacheKind::ExactResponse.as_str(), key])?;
+    }
+    wanted.values().try_for_each(|row| insert(connection, tenant, row))?;
+    Ok(rebuilt)
+}

@@ -1,0 +1,179 @@
+//! Usage and agents in SQLite: rows that commits add to.
+
+use std::num::NonZeroU32;
+
+use async_trait::async_trait;
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use schema::{Day, Digest, TenantId};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::SqliteTenant;
+use super::row::{Sql, damaged, unavailable};
+use super::sum::{with_sum, without_sum};
+use crate::agent::{AgentRow, AgentStore};
+use crate::error::StoreError;
+use crate::sums::Sums;
+use crate::usage::{UsageRow, UsageStore};
+use crate::view::{Rebuilt, compare};
+
+#[async_trait]
+impl UsageStore for SqliteTenant {
+    async fn usage(&self, from: Day, to: Day) -> Result<Vec<UsageRow>, StoreError> {
+        let tenant = self.tenant;
+        let read = move |connection: &Connection| -> rusqlite::Result<Vec<UsageRow>> {
+            let text =
+                "SELECT row, tenant, day, slot FROM usage_daily WHERE tenant = ? AND day BETWEEN ? AND ?";
+            connection
+                .prepare_cached(text)?
+                .query_map(params![Sql(tenant), from.number(), to.number()], parse_usage)?
+                .collect()
+        };
+        let mut rows = self.store.inner.read(move |connection| read(connection).map_err(unavailable)).await?;
+        UsageRow::sort(&mut rows);
+        Ok(rows)
+    }
+}
+
+#[async_trait]
+impl AgentStore for SqliteTenant {
+    async fn agents(&self, after: Option<&str>, limit: NonZeroU32) -> Result<Vec<AgentRow>, StoreError> {
+        let (tenant, after) = (self.tenant, after.map(str::to_owned));
+        let read = move |connection: &Connection| -> rusqlite::Result<Vec<AgentRow>> {
+            let text = "SELECT row, tenant, name FROM agents
+                WHERE tenant = ?1 AND (?2 IS NULL OR name > ?2) ORDER BY name LIMIT ?3";
+            connection
+                .prepare_cached(text)?
+                .query_map(params![Sql(tenant), after, limit.get()], parse_agent)?
+                .collect()
+        };
+        self.store.inner.read(move |connection| read(connection).map_err(unavailable)).await
+    }
+
+    async fn agent(&self, name: &str) -> Result<Option<AgentRow>, StoreError> {
+        let (tenant, name) = (self.tenant, name.to_owned());
+        let read = move |connection: &Connection| find_agent(connection, tenant, &name);
+        self.store.inner.read(move |connection| read(connection).map_err(unavailable)).await
+    }
+}
+
+/// Adds what a commit adds.
+pub(super) fn add(connection: &Connection, tenant: TenantId, sums: &Sums) -> rusqlite::Result<()> {
+    for ((day, slot), more) in &sums.usage {
+        let text = "SELECT row, tenant, day, slot FROM usage_daily WHERE tenant = ? AND day = ? AND slot = ?";
+        let found = connection
+            .prepare_cached(text)?
+            .query_row(params![Sql(tenant), day.number(), Sql(*slot)], parse_usage)
+            .optional()?;
+        let mut row = more.clone();
+        if let Some(found) = found {
+            row.sums += found.sums;
+        }
+        put_usage(connection, tenant, (*day, *slot), &row)?;
+    }
+    for (name, more) in &sums.agents {
+        let mut row = more.clone();
+        if let Some(found) = find_agent(connection, tenant, name)? {
+            row.join(&found);
+        }
+        put_agent(connection, tenant, &row)?;
+    }
+    Ok(())
+}
+
+fn put_usage(
+    connection: &Connection,
+    tenant: TenantId,
+    (day, slot): (Day, Digest),
+    row: &UsageRow,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("INSERT OR REPLACE INTO usage_daily (tenant, day, slot, row) VALUES (?, ?, ?, ?)")?
+        .execute(params![Sql(tenant), day.number(), Sql(slot), text(tenant, slot.as_bytes(), row)])
+        .map(drop)
+}
+
+fn put_agent(connection: &Connection, tenant: TenantId, row: &AgentRow) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("INSERT OR REPLACE INTO agents (tenant, name, row) VALUES (?, ?, ?)")?
+        .execute(params![Sql(tenant), row.name, text(tenant, row.name.as_bytes(), row)])
+        .map(drop)
+}
+
+fn find_agent(connection: &Connection, tenant: TenantId, name: &str) -> rusqlite::Result<Option<AgentRow>> {
+    connection
+        .prepare_cached("SELECT row, tenant, name FROM agents WHERE tenant = ? AND name = ?")?
+        .query_row(params![Sql(tenant), name], parse_agent)
+        .optional()
+}
+
+/// A row as it is kept. It is JSON already; writing it out cannot fail.
+fn text(tenant: TenantId, key: &[u8], row: &impl Serialize) -> String {
+    with_sum(&[&tenant.as_bytes()[..], key], &serde_json::to_string(row).unwrap_or_default())
+}
+
+fn parse<T: DeserializeOwned>(row: &Row<'_>, key: &[u8]) -> rusqlite::Result<T> {
+    let Sql(tenant) = row.get::<_, Sql<TenantId>>(1)?;
+    let text = without_sum(&[&tenant.as_bytes()[..], key], row.get_ref(0)?.as_str()?);
+    serde_json::from_str(text.ok_or_else(|| damaged("a sum over runs is not as it was written"))?)
+        .map_err(damaged)
+}
+
+/// The usage, if it is as it was written and where it was written.
+pub(super) fn parse_usage(row: &Row<'_>) -> rusqlite::Result<UsageRow> {
+    let (day, Sql(slot)): (u32, Sql<Digest>) = (row.get(2)?, row.get(3)?);
+    let found: UsageRow = parse(row, slot.as_bytes())?;
+    let is_here = found.day.number() == day && found.place().1 == slot;
+    if is_here { Ok(found) } else { Err(damaged("a row of the usage is in the wrong place")) }
+}
+
+/// The agent, if it is as it was written and where it was written.
+pub(super) fn parse_agent(row: &Row<'_>) -> rusqlite::Result<AgentRow> {
+    let name: String = row.get(2)?;
+    let found: AgentRow = parse(row, name.as_bytes())?;
+    if found.name == name { Ok(found) } else { Err(damaged("an agent is in the wrong place")) }
+}
+
+/// Brings the usage to what is wanted.
+pub(super) fn mend_usage(
+    connection: &Connection,
+    tenant: TenantId,
+    mut wanted: Sums,
+) -> rusqlite::Result<Rebuilt> {
+    let found = connection
+        .prepare_cached("SELECT row, tenant, day, slot FROM usage_daily WHERE tenant = ?")?
+        .query_map([Sql(tenant)], |row| {
+            let (day, Sql(slot)): (u32, Sql<Digest>) = (row.get(2)?, row.get(3)?);
+            // A row that cannot be read is as wrong as one that says something else.
+            Ok(((Day::from_number(day).unwrap_or(Day::LAST), slot), parse_usage(row).ok()))
+        })?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    let (rebuilt, wrong) = compare(found, &mut wanted.usage);
+    for (day, slot) in wrong {
+        connection
+            .prepare_cached("DELETE FROM usage_daily WHERE tenant = ? AND day = ? AND slot = ?")?
+            .execute(params![Sql(tenant), day.number(), Sql(slot)])?;
+    }
+    wanted.usage.iter().try_for_each(|(place, row)| put_usage(connection, tenant, *place, row))?;
+    Ok(rebuilt)
+}
+
+/// Brings the agents to what is wanted.
+pub(super) fn mend_agents(
+    connection: &Connection,
+    tenant: TenantId,
+    mut wanted: Sums,
+) -> rusqlite::Result<Rebuilt> {
+    let found = connection
+        .prepare_cached("SELECT row, tenant, name FROM agents WHERE tenant = ?")?
+        .query_map([Sql(tenant)], |row| Ok((row.get::<_, String>(2)?, parse_agent(row).ok())))?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    let (rebuilt, wrong) = compare(found, &mut wanted.agents);
+    for name in wrong {
+        connection
+            .prepare_cached("DELETE FROM agents WHERE tenant = ? AND name = ?")?
+            .execute(params![Sql(tenant), name])?;
+    }
+    wanted.agents.values().try_for_each(|row| put_agent(connection, tenant, row))?;
+    Ok(rebuilt)
+}
