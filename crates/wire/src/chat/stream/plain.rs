@@ -1,0 +1,128 @@
+//! The chunk that most of a stream is made of: a few more words of one answer, and nothing else.
+//!
+//! It is read without building the JSON it is written in. Whatever is not exactly that is left to the patient reader.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+#[derive(Deserialize)]
+struct Chunk<'a> {
+    #[serde(borrow)]
+    choices: [Choice<'a>; 1],
+    #[serde(default)]
+    usage: Option<IgnoredAny>,
+    #[serde(default)]
+    error: Option<IgnoredAny>,
+    #[serde(default)]
+    x_groq: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Choice<'a> {
+    #[serde(default)]
+    index: usize,
+    #[serde(borrow)]
+    delta: Delta<'a>,
+    #[serde(default)]
+    finish_reason: Option<IgnoredAny>,
+    #[serde(default)]
+    logprobs: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Delta<'a> {
+    #[serde(borrow)]
+    content: Cow<'a, str>,
+    #[serde(default)]
+    reasoning: Option<IgnoredAny>,
+    #[serde(default)]
+    reasoning_content: Option<IgnoredAny>,
+    #[serde(default)]
+    refusal: Option<IgnoredAny>,
+    #[serde(default)]
+    tool_calls: Option<IgnoredAny>,
+}
+
+/// Which answer goes on, and how; `None` if there is more to it.
+pub(super) fn read(data: &str) -> Option<(usize, String)> {
+    let chunk: Chunk<'_> = serde_json::from_str(data).ok()?;
+    let [choice] = chunk.choices;
+    let delta = choice.delta;
+    let more = [
+        chunk.usage,
+        chunk.error,
+        chunk.x_groq,
+        choice.finish_reason,
+        choice.logprobs,
+        delta.reasoning,
+        delta.reasoning_content,
+        delta.refusal,
+        delta.tool_calls,
+    ];
+    let plain = !delta.content.is_empty() && more.iter().all(Option::is_none);
+    plain.then(|| (choice.index, delta.content.into_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Value, json};
+
+    use crate::chat::Reader;
+    use crate::sse::Event;
+
+    fn some_of(members: &'static [(&'static str, &'static str)]) -> impl Strategy<Value = Value> {
+        prop::collection::vec(any::<bool>(), members.len()).prop_map(move |chosen| {
+            let chosen = members.iter().zip(chosen).filter(|(_, chosen)| *chosen);
+            let member = |((name, value), _): (&(&str, &str), bool)| {
+                ((*name).to_owned(), serde_json::from_str(value).unwrap())
+            };
+            Value::Object(chosen.map(member).collect())
+        })
+    }
+
+    #[test]
+    fn a_chunk_as_openai_sends_it_is_read_the_quick_way() {
+        let chunk = r#"{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","service_tier":"default",
+            "choices":[{"index":0,"delta":{"content":"a\nb"},"logprobs":null,"finish_reason":null}],"usage":null}"#;
+        assert_eq!(super::read(chunk), Some((0, "a\nb".to_owned())));
+        let last = chunk.replace(r#""finish_reason":null"#, r#""finish_reason":"stop""#);
+        assert_eq!(super::read(&last), None);
+    }
+
+    proptest! {
+        #[test]
+        fn the_quick_way_hears_what_the_patient_way_hears(
+            mut chunk in some_of(&[
+                ("id", "\"c\""), ("model", "\"m\""), ("usage", "null"), ("error", "null"), ("extra", "[1]"),
+                ("usage", "{\"prompt_tokens\":1}"), ("error", "{\"message\":\"x\"}"),
+                ("x_groq", "{\"usage\":{\"prompt_tokens\":2}}"),
+            ]),
+            mut choice in some_of(&[
+                ("index", "0"), ("index", "1"), ("finish_reason", "null"), ("finish_reason", "\"stop\""),
+                ("finish_reason", "\"\""), ("logprobs", "null"), ("logprobs", "{\"content\":[]}"), ("index", "\"0\""),
+            ]),
+            delta in some_of(&[
+                ("role", "\"assistant\""), ("content", "\"words\""), ("content", "\"\\\"é\\n\""), ("content", "\"\""),
+                ("refusal", "null"), ("refusal", "\"no\""), ("reasoning_content", "\"hm\""), ("reasoning", "\"hm\""),
+                ("tool_calls", "[{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\"}}]"), ("tool_calls", "null"),
+            ]),
+            twice in any::<bool>(),
+        ) {
+            choice["delta"] = delta;
+            chunk["choices"] = if twice { json!([choice, choice]) } else { json!([choice]) };
+            let first = json!({ "id": "c", "model": "m", "choices": [{ "index": 1, "delta": {} }] }).to_string();
+            let data = chunk.to_string();
+            let (mut quick, mut patient) = (Reader::default(), Reader::default());
+            let (mut heard, mut expected) = (Vec::new(), Vec::new());
+            for (reader, out) in [(&mut quick, &mut heard), (&mut patient, &mut expected)] {
+                reader.read(&Event { name: None, data: &first }, out).unwrap();
+            }
+            quick.read(&Event { name: None, data: &data }, &mut heard).unwrap();
+            patient.read_patiently(&data, false, &mut expected).unwrap();
+            prop_assert_eq!(heard, expected);
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! What every wire must keep when it meets another: each promise here was broken by somebody before.
+#![allow(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
+mod any;
+
+use any::{deltas, gathered, stamp, streamed, written};
+use proptest::prelude::*;
+use schema::Usage;
+use serde_json::{Value, json};
+use wire::{Answer, Delta, Part, Piece, Request, Role, Stop, ToolCall, Wire};
+
+/// Every wire that a vendor may speak with every wire that a caller may.
+fn pairs() -> impl Iterator<Item = (Wire, Wire)> {
+    Wire::ALL.into_iter().flat_map(|from| Wire::ALL.map(|to| (from, to)))
+}
+
+/// The answer as a caller hears it whose wire is `to`, from a vendor whose wire is `from`.
+fn across(from: Wire, to: Wire, answer: &Answer) -> Answer {
+    let vendor = from.write_answer(answer, &stamp());
+    to.read_answer(&to.write_answer(&from.read_answer(&vendor).unwrap(), &stamp())).unwrap()
+}
+
+/// The same as a stream.
+fn across_streamed(from: Wire, to: Wire, answer: &Answer) -> Answer {
+    let vendor = deltas(from, &streamed(from, answer)).unwrap();
+    gathered(&deltas(to, &written(to, &vendor)).unwrap())
+}
+
+fn nameless(mut answer: Answer) -> Answer {
+    answer.id = None;
+    answer
+}
+
+proptest! {
+    // Each case goes through nine pairs of wires.
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn an_answer_is_the_same_on_both_sides_of_every_pair(answer in any::common_answer()) {
+        for (from, to) in pairs() {
+            prop_assert_eq!(&nameless(across(from, to, &answer)), &answer, "{:?} to {:?}", from, to);
+        }
+    }
+
+    #[test]
+    fn a_stream_is_the_same_on_both_sides_of_every_pair(answer in any::common_answer()) {
+        for (from, to) in pairs() {
+            prop_assert_eq!(&nameless(across_streamed(from, to, &answer)), &answer, "{:?} to {:?}", from, to);
+        }
+    }
+
+    #[test]
+    fn nothing_panics_on_any_wire_whatever_is_sent(
+        request in any::messages_request(), answer in any::common_answer(), at in any::<prop::sample::Index>(),
+        new in any::any_json(),
+    ) {
+        let changed = |mut value: Value| {
+            let mut nth = at.index(any::count(&value));
+            any::replace(&mut value, &mut nth, &new);
+            value
+        };
+        for (from, to) in pairs() {
+            let Ok(translated) = from.write_request(&request) else { continue };
+            if let Ok(request) = from.read_request(&changed(translated.body)) {
+                let _ = to.write_request(&request);
+            }
+            if let Ok(answer) = from.read_answer(&changed(from.write_answer(&answer, &stamp()))) {
+                let _ = to.write_answer(&answer, &stamp());
+                let _ = written(to, &answer.deltas());
+            }
+        }
+    }
+}
+
+fn usage() -> Usage {
+    Usage {
+        input_tokens: 1310,
+        output_tokens: 42,
+        cache_read_tokens: 1000,
+        reasoning_tokens: 40,
+        ..Usage::default()
+    }
+}
+
+/// Complaint: spend reads zero, as the usage of streams is lost.
+#[test]
+fn streamed_usage_arrives_on_every_pair() {
+    let answer = any::answer(vec![Part::text("Yes.")], Stop::End, usage());
+    for (from, to) in pairs() {
+        assert_eq!(across_streamed(from, to, &answer).usage, Some(usage()), "{from:?} to {to:?}");
+    }
+}
+
+/// Complaint: with the vendor's caching on, tokens are counted twice or not at all.
+#[test]
+fn cached_tokens_are_counted_once_on_every_pair() {
+    let body = json!({ "id": "msg_1", "model": "m", "content": [], "stop_reason": "end_turn", "usage": {
+        "input_tokens": 10, "cache_read_input_tokens": 1000, "cache_creation_input_tokens": 300, "output_tokens": 2,
+    } });
+    let answer = Wire::Messages.read_answer(&body).unwrap();
+    assert_eq!(answer.usage.unwrap().input_tokens, 1310);
+    for to in Wire::ALL {
+        let heard = to.read_answer(&to.write_answer(&answer, &stamp())).unwrap().usage.unwrap();
+        assert_eq!((heard.input_tokens, heard.cache_read_tokens), (1310, 1000), "{to:?}");
+        let back = Wire::Messages.write_answer(&Answer { usage: Some(heard), ..answer.clone() }, &stamp());
+        let told = |name: &str| back["usage"][name].as_u64().unwrap();
+        let all =
+            told("input_tokens") + told("cache_read_input_tokens") + told("cache_creation_input_tokens");
+        assert_eq!(all, 1310, "{to:?}");
+    }
+}
+
+/// Complaint: arguments of tool calls are dropped or land in another call when streams are translated.
+#[test]
+fn arguments_of_parallel_calls_stay_with_their_call_on_every_pair() {
+    let call = |index: u32, id: &str| Delta::Piece {
+        choice: 0,
+        piece: Piece::Call { index, id: id.into(), name: id.into() },
+    };
+    let more = |index: u32, json: &str| Delta::Piece {
+        choice: 0,
+        piece: Piece::Arguments { index, json: json.into() },
+    };
+    let stream = [
+        Delta::Start { id: None, model: "model".into() },
+        Delta::Piece { choice: 0, piece: Piece::Text("Both.".into()) },
+        call(0, "call_a"),
+        more(0, "{\"a\""),
+        call(1, "call_b"),
+        more(1, "{\"b\""),
+        call(2, "call_c"),
+        more(0, ":1}"),
+        more(2, "{}"),
+        more(1, ":2}"),
+        Delta::Stop { choice: 0, stop: Stop::ToolCalls },
+        Delta::Usage(usage()),
+        Delta::End,
+    ];
+    let whole = |id: &str, arguments: &str| {
+        Part::ToolCall(ToolCall { id: id.into(), name: id.into(), arguments: arguments.into() })
+    };
+    let expected = vec![
+        Part::text("Both."),
+        whole("call_a", "{\"a\":1}"),
+        whole("call_b", "{\"b\":2}"),
+        whole("call_c", "{}"),
+    ];
+    for (from, to) in pairs() {
+        let vendor = deltas(from, &written(from, &stream)).unwrap();
+        let heard = gathered(&deltas(to, &written(to, &vendor)).unwrap());
+        assert_eq!(heard.choices[0].parts, expected, "{from:?} to {to:?}");
+        assert_eq!(heard.choices[0].stop, Some(Stop::ToolCalls));
+    }
+}
+
+/// Complaint: a stream that breaks midway ends cleanly and hides the cut.
+#[test]
+fn a_stream_that_is_cut_off_or_fails_never_ends_cleanly_on_any_pair() {
+    let answer = any::answer(vec![Part::text("one two three four five six seven")], Stop::End, usage());
+    for (from, to) in pairs() {
+        let whole = answer.deltas();
+        let cut = &whole[..3];
+        assert!(matches!(cut, [Delta::Start { .. }, Delta::Piece { .. }, Delta::Piece { .. }]));
+        let vendor = deltas(from, &written(from, cut)).unwrap();
+        assert!(!vendor.contains(&Delta::End), "{from:?}");
+        assert!(!deltas(to, &written(to, &vendor)).unwrap().contains(&Delta::End), "{from:?} to {to:?}");
+
+        let error = Delta::Error { kind: "overloaded_error".into(), message: "busy".into() };
+        let failed: Vec<Delta> = cut.iter().cloned().chain([error, Delta::End]).collect();
+        let vendor = deltas(from, &written(from, &failed)).unwrap();
+        let heard = deltas(to, &written(to, &vendor)).unwrap();
+        assert!(!heard.contains(&Delta::End), "{from:?} to {to:?}");
+        let told = |delta: &Delta| matches!(delta, Delta::Error { message, .. } if message == "busy");
+        assert!(heard.iter().any(told), "{from:?} to {to:?}: {heard:?}");
+    }
+}
+
+/// Complaint: thoughts lose their seal, and the vendor refuses the next turn.
+#[test]
+fn a_sealed_thought_comes_back_to_anthropic_through_a_responses_caller() {
+    let thought = json!({ "type": "thinking", "thinking": "I should look.", "signature": "c2lnbmVk" });
+    let call =
+        json!({ "type": "tool_use", "id": "toolu_1", "name": "weather", "input": { "city": "Paris" } });
+    let body = json!({ "id": "msg_1", "model": "m", "content": [thought, call], "stop_reason": "tool_use",
+        "usage": { "input_tokens": 1, "output_tokens": 1 } });
+    let answer = Wire::Messages.read_answer(&body).unwrap();
+    let whole = Wire::Responses.write_answer(&answer, &stamp())["output"].clone();
+    let events = any::events(&streamed(Wire::Responses, &answer));
+    let streamed = events.last().unwrap().1["response"]["output"].clone();
+    for output in [whole, streamed] {
+        let mut input = vec![json!({ "type": "message", "role": "user", "content": "How warm is it?" })];
+        input.extend(output.as_array().unwrap().iter().cloned());
+        input.push(json!({ "type": "function_call_output", "call_id": "toolu_1", "output": "18 degrees" }));
+        let next = json!({ "model": "claude-haiku-4-5", "input": input, "reasoning": { "effort": "low" } });
+        let asked = Wire::Messages.write_request(&Wire::Responses.read_request(&next).unwrap()).unwrap().body;
+        assert_eq!(asked["messages"][1]["content"], json!([thought, call]));
+        // It may go on thinking, as its turn begins with a thought of its own.
+        assert_eq!(asked["thinking"]["type"], "enabled");
+    }
+}
+
+/// Complaint: one vendor's seal reaches another, who refuses it.
+#[test]
+fn a_seal_goes_only_to_the_vendor_that_set_it() {
+    let item = json!({ "type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAA" });
+    let user = json!({ "type": "message", "role": "user", "content": "Hi." });
+    let next = json!({ "model": "claude-sonnet-4-5", "input": [user, item, { "type": "message", "role": "user", "content": "Go on." }] });
+    let request = Wire::Responses.read_request(&next).unwrap();
+    let asked = Wire::Messages.write_request(&request).unwrap();
+    assert!(!asked.body.to_string().contains("gAAAA"));
+    assert_eq!(asked.left_out, ["input.reasoning"]);
+    assert!(Wire::Responses.write_request(&request).unwrap().body.to_string().contains("gAAAA"));
+}
+
+proptest! {
+    // Each case goes through nine pairs of wires.
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_request_says_the_same_to_every_vendor(request in any::common_request()) {
+        for (from, to) in pairs() {
+            let mut request = request.clone();
+            request.wire = from;
+            let asked = from.read_request(&from.write_request(&request).unwrap().body).unwrap();
+            let translated = to.write_request(&asked).unwrap();
+            prop_assert_eq!(&translated.left_out, &Vec::<String>::new(), "{:?} to {:?}", from, to);
+            let heard = to.read_request(&translated.body).unwrap();
+            prop_assert_eq!(said(&heard), said(&request), "{:?} to {:?}", from, to);
+            prop_assert_eq!(&heard.tools, &request.tools, "{:?} to {:?}", from, to);
+            prop_assert_eq!(&heard.tool_choice, &request.tool_choice, "{:?} to {:?}", from, to);
+            prop_assert_eq!(&heard.format, &request.format, "{:?} to {:?}", from, to);
+            prop_assert_eq!(&heard.user, &request.user, "{:?} to {:?}", from, to);
+            prop_assert_eq!(heard.stream, request.stream);
+            prop_assert_eq!(heard.sampling.temperature, request.sampling.temperature);
+            prop_assert_eq!(heard.sampling.max_tokens, request.sampling.max_tokens);
+        }
+    }
+}
+
+/// What was said by whom: wires cut it into messages and parts as they need.
+fn said(request: &Request) -> Vec<(Role, Vec<Part>)> {
+    let mut turns: Vec<(Role, Vec<Part>)> = Vec::new();
+    for message in &request.messages {
+        match turns.last_mut() {
+            Some((role, parts)) if *role == message.role => parts.extend(message.parts.iter().cloned()),
+            _ => turns.push((message.role, message.parts.clone())),
+        }
+    }
+    turns
+}
