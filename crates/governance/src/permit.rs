@@ -1,6 +1,6 @@
 //! Leave to act. What takes an [`EffectPermit`] cannot act on anything unjudged, and a replay cannot act at all.
 
-use schema::{Effect, Verdict};
+use schema::{Effect, GatewayMode, Verdict};
 
 use crate::rule::Action;
 
@@ -32,6 +32,14 @@ impl EffectPermit {
         }
     }
 
+    /// The permit that a key which only observes has whatever the verdict: to ask a model, as the caller would have done
+    /// without us. Nothing else is done on the strength of it: observing is no way around a policy.
+    #[must_use]
+    pub fn observing(mode: GatewayMode, action: &Action, _authority: &LiveAuthority) -> Option<Self> {
+        let asks = action.as_str().starts_with("model:");
+        (mode == GatewayMode::Observe && asks).then(|| Self { action: action.clone() })
+    }
+
     /// What may be done.
     #[must_use]
     pub fn action(&self) -> &Action {
@@ -42,6 +50,17 @@ impl EffectPermit {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn observing_gives_leave_to_ask_a_model_and_to_nothing_else() {
+        let authority = LiveAuthority::of_the_live_path();
+        let may = |mode, action: &str| {
+            EffectPermit::observing(mode, &action.parse().unwrap(), &authority).is_some()
+        };
+        assert!(may(GatewayMode::Observe, "model:chat"));
+        assert!(!may(GatewayMode::Enforce, "model:chat"));
+        assert!(!may(GatewayMode::Observe, "write:web"));
+    }
 
     #[test]
     fn only_an_allow_gives_leave() {

@@ -24,6 +24,12 @@ impl Action {
         Self("model:chat".to_owned())
     }
 
+    /// Having a model turn texts into vectors.
+    #[must_use]
+    pub fn model_embed() -> Self {
+        Self("model:embed".to_owned())
+    }
+
     /// The action as text.
     #[must_use]
     pub fn as_str(&self) -> &str {

@@ -1,10 +1,11 @@
 //! Providers: whoever answers a model request.
 //!
-//! Today there is one, the built-in [`mock`]: deterministic, free, and in need of no key, so that the whole way of a
-//! request can be walked on a bare machine. `chat.rs` is what every provider is asked and what it answers, in no
-//! vendor's shape; the wires of the gateway translate.
+//! [`mock`] is the built-in one: deterministic, offline and in need of no key, so that the whole way of a request can be
+//! walked on a bare machine. [`model`] says who serves the model that was asked for, [`pricing`] what a call cost,
+//! [`tokens`] how long a text is, and [`upstream`] is the way out to everybody else.
 
-mod chat;
 pub mod mock;
-
-pub use chat::{Answer, Chat, FinishReason, Message, Role};
+pub mod model;
+pub mod pricing;
+pub mod tokens;
+pub mod upstream;

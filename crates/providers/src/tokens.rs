@@ -1,0 +1,238 @@
+//! Token counts: how long a text or a request is for a model.
+//!
+//! [`count`] and [`count_request`] count with the vendor's vocabulary where it is public, and say so when the number is
+//! an estimate. [`rough`] needs no vocabulary: it cuts a text into pieces about as long as tokens are, and is what the
+//! mock goes by. The vocabularies are loaded when first asked for: the newer takes some 65 MB and 70 ms, the older another
+//! 30 MB, which a process that only serves the mock should not pay.
+//!
+//! What is estimated, and how:
+//! - models of vendors that keep their vocabulary to themselves: by OpenAI's newest;
+//! - tools: by their JSON, and eight tokens for what is written around each;
+//! - a picture: 85 tokens at low detail, else 765 (four tiles and a base), 1334 for Claude (a megapixel by 750);
+//! - a document: 1500, which is about a page.
+
+use wire::{Part, Request};
+
+/// How many tokens, and whether that is certain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Count {
+    /// How many.
+    pub tokens: u64,
+    /// Whether the vendor may count otherwise.
+    pub estimated: bool,
+}
+
+/// How many tokens `text` is for `model`.
+#[must_use]
+pub fn count(model: &str, text: &str) -> Count {
+    let (vocabulary, estimated) = vocabulary(model);
+    Count { tokens: exact(vocabulary, text), estimated }
+}
+
+/// How many tokens a request is, all of it: messages, tools, pictures.
+#[must_use]
+pub fn count_request(request: &Request) -> Count {
+    let (vocabulary, unknown) = vocabulary(&request.model);
+    let (tokens, guessed) = measure(request, |text| exact(vocabulary, text));
+    Count { tokens, estimated: unknown || guessed }
+}
+
+/// About how many tokens `text` is, without any vocabulary.
+#[must_use]
+pub fn rough(text: &str) -> u64 {
+    split(text).count() as u64
+}
+
+/// About how many tokens a request is, without any vocabulary.
+#[must_use]
+pub fn rough_request(request: &Request) -> u64 {
+    measure(request, rough).0
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Vocabulary {
+    O200k,
+    Cl100k,
+}
+
+/// Which vocabulary a model has, and whether that is a guess.
+fn vocabulary(model: &str) -> (Vocabulary, bool) {
+    let begins = |names: &[&str]| names.iter().any(|name| model.starts_with(name));
+    if begins(&["gpt-4o", "gpt-4.1", "gpt-4.5", "gpt-5", "gpt-oss", "chatgpt-4o", "o1", "o3", "o4", "codex-"])
+    {
+        (Vocabulary::O200k, false)
+    } else if begins(&["gpt-4", "gpt-3.5", "text-embedding-"]) {
+        (Vocabulary::Cl100k, false)
+    } else {
+        (Vocabulary::O200k, true)
+    }
+}
+
+fn exact(vocabulary: Vocabulary, text: &str) -> u64 {
+    let tokenizer = match vocabulary {
+        Vocabulary::O200k => bpe_openai::o200k_base(),
+        Vocabulary::Cl100k => bpe_openai::cl100k_base(),
+    };
+    tokenizer.count(text) as u64
+}
+
+/// The tokens of a request, and whether any of them are guessed.
+fn measure(request: &Request, count: impl Fn(&str) -> u64) -> (u64, bool) {
+    // What OpenAI writes around messages: three tokens and a role each, and three before the answer.
+    let mut tokens = 3;
+    let mut guessed = false;
+    for message in &request.messages {
+        tokens += 4;
+        for part in &message.parts {
+            let (more, guess) = measure_part(&request.model, part, &count);
+            tokens += more;
+            guessed |= guess;
+        }
+    }
+    for tool in &request.tools {
+        guessed = true;
+        let parameters = tool.parameters.as_ref().map(ToString::to_string).unwrap_or_default();
+        tokens += 8 + count(&tool.name) + tool.description.as_deref().map_or(0, &count) + count(&parameters);
+    }
+    if let wire::Format::Schema { schema, .. } = &request.format {
+        guessed = true;
+        tokens += count(&schema.to_string());
+    }
+    (tokens, guessed)
+}
+
+fn measure_part(model: &str, part: &Part, count: &impl Fn(&str) -> u64) -> (u64, bool) {
+    match part {
+        Part::Text { text, .. } | Part::Refusal { text } => (count(text), false),
+        Part::Thinking { text, .. } => (count(text), true),
+        Part::Image { detail, .. } => {
+            let picture = match detail.as_deref() {
+                Some("low") => 85,
+                _ if model.contains("claude") => 1334,
+                _ => 765,
+            };
+            (picture, true)
+        }
+        Part::File { .. } => (1500, true),
+        Part::RedactedThinking { data } => (data.len() as u64 / 4, true),
+        Part::ToolCall(call) => (8 + count(&call.name) + count(&call.arguments), true),
+        Part::ToolResult(result) => {
+            let inner = result.content.iter().map(|part| measure_part(model, part, count).0);
+            (4 + inner.sum::<u64>(), true)
+        }
+        Part::Foreign { value } => (count(&value.to_string()), true),
+    }
+}
+
+/// Cuts `text` into pieces about as long as tokens: a word or the beginning of a long one, three digits, a sign, with the
+/// space before it. Together they are the text again.
+pub fn split(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let length = first(rest)?;
+        let (piece, after) = rest.split_at(length);
+        rest = after;
+        Some(piece)
+    })
+}
+
+/// How many letters of a word are one token; most English words are one.
+const LETTERS: usize = 8;
+
+/// The length of the first piece, in bytes.
+fn first(text: &str) -> Option<usize> {
+    let mut characters = text.char_indices().peekable();
+    let (_, mut character) = characters.next()?;
+    if character == ' ' && characters.peek().is_some_and(|(_, next)| !next.is_whitespace()) {
+        (_, character) = characters.next()?;
+    }
+    let (same, most): (fn(char) -> bool, usize) = match character {
+        c if c.is_whitespace() => (char::is_whitespace, 16),
+        c if c.is_ascii_digit() => (|c| c.is_ascii_digit(), 3),
+        c if c.is_ascii_alphabetic() => (|c| c.is_ascii_alphabetic(), LETTERS),
+        c if c.is_ascii_punctuation() => (|c| c.is_ascii_punctuation(), 2),
+        // Other scripts: about two letters a token.
+        c if c.is_alphabetic() => (char::is_alphabetic, 2),
+        _ => (|_| false, 1),
+    };
+    let mut taken = 1;
+    while taken < most && characters.peek().is_some_and(|(_, next)| same(*next)) {
+        characters.next();
+        taken += 1;
+    }
+    Some(characters.peek().map_or(text.len(), |(place, _)| *place))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_vendors_own_examples_count_as_they_say() {
+        // The README of OpenAI's tokenizer: "hello world" is two tokens, in both vocabularies.
+        assert_eq!(count("gpt-4o", "hello world"), Count { tokens: 2, estimated: false });
+        assert_eq!(count("gpt-4", "hello world"), Count { tokens: 2, estimated: false });
+        // The cookbook: "antidisestablishmentarianism" is six tokens, in both.
+        assert_eq!(count("gpt-4", "antidisestablishmentarianism").tokens, 6);
+        assert_eq!(count("gpt-4o", "antidisestablishmentarianism").tokens, 6);
+        assert!(count("claude-sonnet-4-5", "hello").estimated);
+    }
+
+    #[test]
+    fn a_model_has_the_vocabulary_of_its_family() {
+        for (model, expected) in [
+            ("gpt-4o-mini", Vocabulary::O200k),
+            ("gpt-4.1", Vocabulary::O200k),
+            ("o3-mini", Vocabulary::O200k),
+            ("gpt-4-turbo", Vocabulary::Cl100k),
+            ("gpt-3.5-turbo", Vocabulary::Cl100k),
+            ("text-embedding-3-small", Vocabulary::Cl100k),
+        ] {
+            assert_eq!(vocabulary(model), (expected, false), "{model}");
+        }
+    }
+
+    #[test]
+    fn the_rough_count_is_near_the_exact_one_for_what_people_write() {
+        let texts = [
+            "The quick brown fox jumps over the lazy dog. It was, after all, a Tuesday.",
+            "Please classify the following message as one of: billing, technical, account, other.",
+            r#"{"name": "Ada Lovelace", "born": 1815, "email": "ada@example.org", "tags": ["maths", "poetry"]}"#,
+            "I was charged twice for order 48213 on 2024-03-05 and I would like a refund of $42.50, thanks!",
+            "fn main() {\n    let total: u64 = items.iter().map(|item| item.price).sum();\n}\n",
+        ];
+        for text in texts {
+            let (exact, rough) = (count("gpt-4o", text).tokens as f64, rough(text) as f64);
+            assert!((0.7..=1.4).contains(&(rough / exact)), "{rough} for {exact}: {text}");
+        }
+    }
+
+    #[test]
+    fn every_part_of_a_request_counts() {
+        let mut request = crate::mock::tests::ask("gpt-4o", "hello world");
+        let bare = count_request(&request);
+        assert_eq!(bare, Count { tokens: 9, estimated: false });
+        request.tools.push(wire::Tool {
+            name: "look".into(),
+            description: Some("looks".into()),
+            parameters: Some(json!({ "type": "object" })),
+            strict: None,
+            cache_control: None,
+        });
+        let with_tool = count_request(&request);
+        assert!(with_tool.tokens > bare.tokens + 8 && with_tool.estimated);
+        let picture = wire::ImageSource::Url { url: "https://x.org/a.png".into() };
+        request.messages[0].parts.push(Part::Image { source: picture, detail: Some("low".into()) });
+        assert_eq!(count_request(&request).tokens, with_tool.tokens + 85);
+    }
+
+    proptest! {
+        #[test]
+        fn the_pieces_are_the_text(text in "(?s).*") {
+            prop_assert!(split(&text).all(|piece| !piece.is_empty()));
+            prop_assert_eq!(split(&text).collect::<String>(), text);
+        }
+    }
+}
