@@ -29,13 +29,10 @@ struct Work {
 fn work(store: &Arc<dyn Store>, settings: &Settings) -> Result<Work, ScheduleError> {
     let keeper = storage::keeper(store);
     let mut handlers: Vec<Arc<dyn Handler>> = vec![Arc::new(ErasureSweep(keeper.clone()))];
-    let mut recurring = Vec::new();
-    if let Some(keep) = settings.retention() {
-        handlers.push(Arc::new(RetentionSweep::new(keeper, keep)));
-        // One job for all tenants, at an hour when most of them sleep.
-        let nightly = Schedule::parse("17 3 * * *", "UTC")?;
-        recurring.push(Recurring::new(Kind::RetentionSweep.as_str(), TenantId::NIL, nightly));
-    }
+    handlers.push(Arc::new(RetentionSweep::new(keeper, settings.retention())));
+    // One job for all tenants, at an hour when most of them sleep.
+    let nightly = Schedule::parse("17 3 * * *", "UTC")?;
+    let recurring = vec![Recurring::new(Kind::RetentionSweep.as_str(), TenantId::NIL, nightly)];
     Ok(Work { handlers, recurring })
 }
 

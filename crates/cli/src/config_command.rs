@@ -34,7 +34,7 @@ fn row(setting: &Setting) -> [String; 5] {
         Status::Active => String::new(),
         Status::Reserved(until) => format!("reserved: {until}"),
     };
-    [setting.key.path.to_owned(), value, setting.origin.to_string(), setting.key.env.to_owned(), status]
+    [setting.path.to_string(), value, setting.origin.to_string(), setting.variable(), status]
 }
 
 fn entry(setting: &Setting) -> serde_json::Value {
@@ -42,6 +42,7 @@ fn entry(setting: &Setting) -> serde_json::Value {
         None => serde_json::Value::Null,
         Some(Value::Integer(number)) => json!(number),
         Some(Value::Boolean(boolean)) => json!(boolean),
+        Some(Value::Texts(texts)) => json!(texts),
         Some(shown) => json!(shown.to_string()),
     };
     let waits_for = match setting.key.status {
@@ -49,10 +50,10 @@ fn entry(setting: &Setting) -> serde_json::Value {
         Status::Reserved(until) => Some(until),
     };
     json!({
-        "key": setting.key.path,
+        "key": setting.path,
         "value": value,
         "origin": setting.origin.to_string(),
-        "variable": setting.key.env,
+        "variable": setting.variable(),
         "secret": setting.key.secret,
         "status": if waits_for.is_some() { "reserved" } else { "active" },
         "waitsFor": waits_for,

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::io::{BufWriter, ErrorKind, Write};
 use std::num::NonZeroU32;
 use std::path::Path;
-use store::{RunRow, StoreError, TenantStore};
+use store::{RunFilter, RunRow, StoreError, TenantStore};
 
 /// The name of the format.
 const FORMAT: &str = "punk.export/1";
@@ -158,7 +158,7 @@ async fn export<W: Write>(
 ) -> Result<(), ExportError> {
     // First: whatever these leaves bind is there when the runs are read.
     let (size, root) = store.log_head().await?;
-    let mut page = store.runs(None, PAGE).await?;
+    let mut page = store.runs(&RunFilter::ALL, None, PAGE).await?;
     let policies = store.policies(None, PAGE).await?;
     if page.is_empty() && policies.is_empty() && size == 0 {
         return Err(ExportError::Nothing);
@@ -169,7 +169,7 @@ async fn export<W: Write>(
         for row in &page {
             one_run(store, row, lines).await?;
         }
-        page = store.runs(Some(before), PAGE).await?;
+        page = store.runs(&RunFilter::ALL, Some(before), PAGE).await?;
     }
     all_leaves(store, size, lines).await?;
     all_policies(store, policies, lines).await?;

@@ -23,6 +23,7 @@ mod exit;
 mod export;
 mod failure;
 mod keys;
+mod models;
 mod observe;
 mod overview;
 mod progress;

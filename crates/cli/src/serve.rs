@@ -7,12 +7,13 @@ use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::stop::{Stop, until_stopped};
-use crate::{observe, runtime, settings, storage, version};
+use crate::{models, observe, runtime, settings, storage, version};
 use config::Settings;
-use gateway::{Access, Door, Installation, ServeError, Server};
+use gateway::{Access, Door, Installation, Rates, ServeError, Server, Web};
 use serde_json::json;
 use std::io::Write as _;
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,6 +50,14 @@ async fn serve(settings: &Settings) -> Result<Answer, Failure> {
         api_key: settings.api_key().map(crypto::Secret::duplicate),
         mask: Mask::new(settings.secrets()),
         metrics: Metrics::new(build, clock::now().as_millisecond() as f64 / 1000.0),
+        rates: rates(settings),
+        web: Web {
+            base_url: settings.text("server.base_url").map(str::to_owned),
+            origins: settings.cors_origins().to_vec(),
+        },
+        max_body_bytes: settings.max_body_bytes(),
+        models: models::models(settings)?,
+        cache: cache_rules(settings),
     };
     let server = door.open(installation).map_err(|error| not_served(&error))?;
     tracing::info!(address = %server.address, "serving");
@@ -61,6 +70,27 @@ async fn serve(settings: &Settings) -> Result<Answer, Failure> {
     });
     let cut = cut.await?;
     Ok(Answer::success("stopped\n", json!({ "stopped": true, "connectionsCut": cut })))
+}
+
+/// How answers are kept for others who ask the same.
+fn cache_rules(settings: &Settings) -> cache::Rules {
+    let exact = settings.exact_cache();
+    cache::Rules {
+        enabled: exact.enabled,
+        deterministic_only: exact.deterministic_only,
+        ttl_seconds: exact.ttl.as_secs(),
+        at_most: u32::try_from(exact.max_entries).ok().and_then(NonZeroU32::new),
+    }
+}
+
+/// How often somebody may ask; 0 is no limit.
+fn rates(settings: &Settings) -> Rates {
+    let number = |limit: Option<NonZeroU32>| limit.map_or(0, NonZeroU32::get);
+    Rates {
+        requests_per_minute: number(settings.requests_per_minute()),
+        chat_requests_per_minute: number(settings.chat_requests_per_minute()),
+        ip_requests_per_minute: number(settings.ip_requests_per_minute()),
+    }
 }
 
 /// The work in the background, unless it is left to others.

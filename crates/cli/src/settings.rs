@@ -37,13 +37,13 @@ fn filter_problem(settings: &Settings, error: &telemetry::logs::FilterError) -> 
     let origin = settings.get("log.filter").map_or(&Origin::Default, |setting| &setting.origin);
     let place = match origin {
         Origin::File { name, line, column } => format!("{name}:{line}:{column}"),
-        Origin::Environment(name) => (*name).to_owned(),
+        Origin::Environment(name) => name.to_string(),
         Origin::Flag(name) => name.clone(),
         Origin::Default => origin.to_string(),
     };
     let shown = format!("{:?}", error.directive());
     let allowed = telemetry::logs::FILTER_GRAMMAR.to_owned();
-    Problem { place, fault: Fault::BadValue { key: "log.filter", shown, allowed } }
+    Problem { place, fault: Fault::BadValue { key: "log.filter".to_owned(), shown, allowed } }
 }
 
 fn source(path: &Path, place: &str, text: io::Result<String>) -> FileSource {

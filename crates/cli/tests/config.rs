@@ -40,11 +40,11 @@ fn the_same_for_machines() {
     expect![[r#"
         {
           "key": "server.port",
+          "value": 5001,
           "origin": "env PUNK_PORT",
+          "variable": "PUNK_PORT",
           "secret": false,
           "status": "active",
-          "value": 5001,
-          "variable": "PUNK_PORT",
           "waitsFor": null
         }"#]]
     .assert_eq(&format!("{port:#}"));
@@ -78,7 +78,7 @@ fn everything_wrong_is_told_at_once_and_nothing_is_written() {
         exit 2
         --- err
         error: punk.toml:2:1: unknown key `server.prot`
-        hint: did you mean server.port? allowed here: base_url, drain_seconds, host, port
+        hint: did you mean server.port? allowed here: base_url, cors_origins, drain_seconds, host, max_body_bytes, port
         error: punk.toml:3:8: "nowhere" is not a value of server.host
         hint: server.host must be an IP address such as 127.0.0.1 or ::1, or localhost
         error: PUNK_PROT: unknown variable
@@ -99,13 +99,13 @@ fn problems_are_listed_for_machines() {
         {
           "error": {
             "code": "punk_config_invalid",
-            "hint": "every setting is described in docs/reference/configuration.md",
             "message": "the configuration has a problem",
+            "hint": "every setting is described in docs/reference/configuration.md",
             "problems": [
               {
-                "hint": "did you mean PUNK_PORT? `punk config` lists every variable that is read",
+                "place": "PUNK_PROT",
                 "message": "unknown variable",
-                "place": "PUNK_PROT"
+                "hint": "did you mean PUNK_PORT? `punk config` lists every variable that is read"
               }
             ]
           }
@@ -182,4 +182,26 @@ fn a_mistyped_log_level_is_refused_with_its_place() {
             .punk(&["config", "check"])
             .told(),
     );
+}
+
+#[test]
+fn upstreams_are_shown_with_their_own_variables_and_without_their_secrets() {
+    let file = "[upstreams.my-host]\nbase_url = 'http://10.0.0.5/v1'\napi_keys = ['hunter2-a']\nheaders = { X-Team = 'hunter2 b' }\n\
+                [models.\"fast\"]\nalias_of = 'my-host:small'\n";
+    let world = World::new().file("punk.toml", file).set("PUNK_UPSTREAM_MY_HOST_API_KEY", "hunter2-c");
+    for arguments in [&["config"][..], &["config", "--json"], &["doctor"]] {
+        let told = world.punk_writes_nothing(arguments).told();
+        assert!(!told.contains("hunter2"), "{told}");
+    }
+    let shown = world.punk(&["config"]).stdout;
+    assert_eq!(
+        row(&shown, "upstreams.my-host.api_key"),
+        "upstreams.my-host.api_key •••• env PUNK_UPSTREAM_MY_HOST_API_KEY PUNK_UPSTREAM_MY_HOST_API_KEY"
+    );
+    assert_eq!(
+        row(&shown, "upstreams.my-host.headers"),
+        "upstreams.my-host.headers x-team: •••• punk.toml:4"
+    );
+    assert_eq!(row(&shown, "upstreams.my-host.weight"), "upstreams.my-host.weight 1 default");
+    assert_eq!(row(&shown, "models.fast.alias_of"), "models.fast.alias_of my-host:small punk.toml:6");
 }

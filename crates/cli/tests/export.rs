@@ -90,7 +90,7 @@ fn fill(gateway: &Gateway) -> Vec<RunId> {
         let note = json!({ "runId": long, "type": "note", "payload": { "number": number, "text": "ü \u{1f980} \"quoted\"" } });
         assert_eq!(gateway.request("POST", "/api/v1/trace", &[], &note.to_string()).status, 201);
     }
-    let late = json!({ "runId": runs[0], "type": "feedback.given", "payload": { "score": 1.5 } });
+    let late = json!({ "runId": runs[0], "type": "note.late", "payload": { "score": 1.5 } });
     assert_eq!(gateway.request("POST", "/api/v1/trace", &[], &late.to_string()).status, 201);
     runs.push(serde_json::from_value(long).unwrap());
     runs

@@ -117,7 +117,9 @@ fn an_erased_person_is_nowhere_and_what_happened_is_still_proven() {
     let checked = world.punk(&["verify", "--ledger", "data/punk.db"]);
     assert_eq!(checked.code, 0, "{}", checked.told());
     let rebuilt = world.punk(&["rebuild", "--json"]);
-    assert_eq!(rebuilt.json()["views"], json!([{ "name": "runs", "entries": 4, "repaired": 0 }]));
+    let view = |name: &str, entries: u64| json!({ "name": name, "entries": entries, "repaired": 0 });
+    let views = [view("runs", 4), view("cache", 0), view("usage", 2), view("agents", 1)];
+    assert_eq!(rebuilt.json()["views"], json!(views));
 }
 
 #[test]
@@ -134,7 +136,7 @@ fn old_events_are_given_up_on_record_and_the_rest_verifies() {
         let commit = Commit { appends, ..Commit::default() };
         store.tenant(TenantId::NIL).commit(commit).await.unwrap();
     });
-    let keep_all = Gateway::start(&world, &[("PUNK_RETENTION_DAYS", "0")]);
+    let keep_all = Gateway::start(&world, &[("PUNK_WORKER_EMBEDDED", "false")]);
     let trace = json!({ "runId": stories[2].run, "type": "note", "payload": {} });
     assert_eq!(keep_all.request("POST", "/api/v1/trace", &[], &trace.to_string()).status, 201);
     let new = keep_all.chat("of today").header("x-punk-run-id").to_owned();
@@ -142,7 +144,9 @@ fn old_events_are_given_up_on_record_and_the_rest_verifies() {
     drop(keep_all);
 
     let gateway = Gateway::start(&world, &[("PUNK_RETENTION_DAYS", "30")]);
-    job(&gateway, "retention_sweep");
+    wait_for("the sweep", || {
+        (get(&gateway, &format!("/api/v1/runs/{}", stories[0].run)).status == 410).then_some(())
+    });
     for story in &stories[..2] {
         for path in ["", "/evidence-packet"] {
             let gone = get(&gateway, &format!("/api/v1/runs/{}{path}", story.run));
@@ -182,5 +186,7 @@ fn rebuilding_needs_a_database_of_its_own() {
         busy.told()
     );
     drop(gateway);
-    assert_eq!(world.punk(&["rebuild"]).stdout, "runs: 1, all as their events say\n");
+    let told = ["runs: 1", "cache: 0", "usage: 1", "agents: 1"];
+    let told: String = told.map(|view| format!("{view}, all as their events say\n")).concat();
+    assert_eq!(world.punk(&["rebuild"]).stdout, told);
 }

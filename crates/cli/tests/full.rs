@@ -146,7 +146,7 @@ fn a_disk_filled_by_others_stops_appends_and_nothing_else() {
 fn a_disk_filled_by_appends_loses_none_that_was_acknowledged() {
     where_mounting_works("a_disk_filled_by_appends_loses_none_that_was_acknowledged", || {
         let world = World::new();
-        let disk = Disk::mount(world.path("data"), 2 << 10);
+        let disk = Disk::mount(world.path("data"), 3 << 10);
         let fill = |gateway: &Gateway, runs: &mut Vec<String>| {
             // Many at once, so that a failed commit has company.
             let more = std::sync::Mutex::new(Vec::new());

@@ -109,7 +109,7 @@ fn what_was_answered_is_there_after_a_kill() {
 #[test]
 fn a_refused_request_names_the_field_and_creates_nothing() {
     let world = World::new();
-    let gateway = Gateway::start(&world, &[]);
+    let gateway = Gateway::start(&world, &[("PUNK_MAX_BODY_BYTES", "2097152")]);
     let runs = || gateway.request("GET", "/api/v1/runs", &[], "").json()["runs"].clone();
     assert_eq!(runs(), json!([]));
     let message = json!([{ "role": "user", "content": "hi" }]);
@@ -119,12 +119,12 @@ fn a_refused_request_names_the_field_and_creates_nothing() {
         (json!({ "model": "m" }), "messages"),
         (json!({ "model": "m", "messages": [] }), "messages"),
         (json!({ "model": "m", "messages": message, "stream": "yes" }), "stream"),
-        (json!({ "model": "m", "messages": message, "n": 2 }), "n"),
+        (json!({ "model": "m", "messages": message, "n": 0 }), "n"),
         (json!({ "model": "m", "messages": [{ "role": "boss", "content": "hi" }] }), "messages[0].role"),
         (json!({ "model": "m", "messages": [{ "role": "user", "content": 7 }] }), "messages[0].content"),
         (
             json!({ "model": "m", "messages": [{ "role": "user", "content": [{ "type": "image_url" }] }] }),
-            "messages[0].content[0]",
+            "messages[0].content[0].image_url",
         ),
         (json!([]), ""),
     ] {
@@ -281,8 +281,7 @@ fn runs_are_begun_traced_and_listed_and_nonsense_is_refused_by_name() {
     assert_eq!(gateway.packet(&run).status, 409, "it is not finished");
 
     let trace = |run: &str, r#type: &str| post("/api/v1/trace", &json!({ "runId": run, "type": r#type }));
-    for reserved in
-        ["run.finished", "policy.decided", "audit.x", "side_effect.executed", "", &"x".repeat(121)]
+    for reserved in ["run.finished", "policy.decided", "audit.x", "side_effect.blocked", "", &"x".repeat(121)]
     {
         let refused = trace(&run, reserved);
         assert_eq!(

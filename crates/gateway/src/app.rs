@@ -4,15 +4,27 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crypto::random::{Generator, RandomError};
-use crypto::{KeyRing, SecretString, SigningKey};
+use crypto::{KeyRing, SecretString};
 use governance::{LiveAuthority, RuleSet, RuleSetError};
-use ledger::note::{KeyKind, NoteError, VerifierKey};
-use ledger::{Salt, origin};
+use ledger::Salt;
+use ledger::note::NoteError;
+use providers::upstream::{Dispatcher, Policy};
 use retention::Keeper;
+use router::Route;
 use schema::{RunId, TenantId, Timestamp};
 use store::{Store, TenantStore};
 use telemetry::mask::Mask;
 use telemetry::metrics::{BoundedLabel, Counter, Metrics};
+use tokio::sync::{Semaphore, watch};
+use tokio_util::task::TaskTracker;
+use wire::Wire;
+
+use crate::evidence::Logs;
+use crate::feed;
+use crate::limits::{Limits, Rates};
+use crate::models::Models;
+use crate::origin::{Origins, Web};
+use crate::tenant_rules::TenantRules;
 
 /// What the shell hands in to start a gateway.
 pub struct Installation {
@@ -30,6 +42,16 @@ pub struct Installation {
     pub mask: Mask,
     /// Where requests are counted.
     pub metrics: Metrics,
+    /// How often somebody may ask.
+    pub rates: Rates,
+    /// Which web pages may call, and by which name the gateway is known to them.
+    pub web: Web,
+    /// How long the body of a request may be.
+    pub max_body_bytes: usize,
+    /// Who can be asked for which model.
+    pub models: Models,
+    /// How answers are kept for others who ask the same, where a tenant says nothing else.
+    pub cache: cache::Rules,
 }
 
 /// Why a gateway does not start.
@@ -65,28 +87,52 @@ pub(crate) struct Shared {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) keeper: Keeper,
     pub(crate) rules: RuleSet,
-    /// The tenant that everybody is until there are keys with tenants.
-    pub(crate) tenant: TenantId,
-    /// The public half of the tenant's log key, named by the log's origin.
-    pub(crate) log_key: VerifierKey,
-    pub(crate) log_signer: SigningKey,
+    pub(crate) logs: Logs,
+    pub(crate) limits: Limits,
+    pub(crate) origins: Origins,
+    pub(crate) max_body_bytes: usize,
+    /// Becomes true when the process is about to end: what would go on for ever ends then.
+    pub(crate) draining: watch::Sender<bool>,
+    /// Room for whoever reads along.
+    pub(crate) readers: Arc<Semaphore>,
+    /// Whose turn it is to change settings.
+    pub(crate) settings_turn: tokio::sync::Mutex<()>,
     pub(crate) api_key: Option<SecretString>,
     pub(crate) mask: Mask,
     pub(crate) metrics: Metrics,
     /// The right to act, which only this, the live path, has.
     pub(crate) authority: LiveAuthority,
+    pub(crate) models: Models,
+    /// Carries calls to the upstreams.
+    pub(crate) dispatcher: Dispatcher,
+    /// The ways to answer, in the order they are asked.
+    pub(crate) routes: Vec<Box<dyn Route>>,
+    pub(crate) cache: cache::Rules,
+    pub(crate) tenant_rules: TenantRules,
+    /// What goes on though nobody waits for it: runs that are being recorded.
+    pub(crate) tasks: TaskTracker,
     requests: Counter<1>,
     random: Mutex<Generator>,
 }
 
 impl App {
     pub(crate) fn start(installation: Installation) -> Result<Self, StartError> {
-        let Installation { store, keeper, log_name, keys, api_key, mask, metrics } = installation;
-        let tenant = TenantId::NIL;
-        let origin = origin(&log_name, tenant)?;
-        let signing_key = keys.signing_key().ok_or_else(|| StartError::NoKey(keys.folder().to_owned()))?;
-        let log_signer = signing_key.derive(origin.as_str());
-        let log_key = VerifierKey::new(origin, KeyKind::Log, log_signer.public());
+        let Installation {
+            store,
+            keeper,
+            log_name,
+            keys,
+            api_key,
+            mask,
+            metrics,
+            rates,
+            web,
+            max_body_bytes,
+            models,
+            cache,
+        } = installation;
+        let logs = Logs::new(log_name, keys)?;
+        let origins = Origins::new(web, api_key.is_none());
         let rules = RuleSet::built_in()?;
         let random = Mutex::new(Generator::new()?);
         let requests = metrics.counter("punk_requests", "Requests by the route that answered", ["route"]);
@@ -95,13 +141,23 @@ impl App {
             store,
             keeper,
             rules,
-            tenant,
-            log_key,
-            log_signer,
+            logs,
+            limits: Limits::new(rates),
+            origins,
+            max_body_bytes,
+            draining: watch::Sender::new(false),
+            readers: Arc::new(Semaphore::new(feed::READERS)),
+            settings_turn: tokio::sync::Mutex::new(()),
             api_key,
             mask,
             metrics,
             authority,
+            models,
+            dispatcher: Dispatcher::new(Policy::default(), jitter()?),
+            routes: router::routes(),
+            cache,
+            tenant_rules: TenantRules::default(),
+            tasks: TaskTracker::new(),
             requests,
             random,
         };
@@ -119,9 +175,21 @@ impl Shared {
         RunId::new(now.as_millis(), self.random(Generator::bytes))
     }
 
+    /// Bytes for an id.
+    pub(crate) fn random_bytes(&self) -> [u8; 10] {
+        self.random(Generator::bytes)
+    }
+
     /// Salts for `count` fields, in one go: the lock is taken once a run.
     pub(crate) fn salts(&self, count: usize) -> Vec<Salt> {
         self.random(|random| (0..count).map(|_| Salt::from_bytes(random.bytes())).collect())
+    }
+
+    /// An id for a tool call, in the style of the wire.
+    pub(crate) fn new_call_id(&self, wire: Wire) -> String {
+        let prefix = if wire == Wire::Messages { "toolu_" } else { "call_" };
+        let bytes: [u8; 16] = self.random(Generator::bytes);
+        format!("{prefix}{:032x}", u128::from_be_bytes(bytes))
     }
 
     pub(crate) fn count(&self, route: schema::Route) {
@@ -131,4 +199,13 @@ impl Shared {
     fn random<T>(&self, draw: impl FnOnce(&mut Generator) -> T) -> T {
         draw(&mut self.random.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
+
+/// Chance for waits and shares, apart from the secrets' own.
+fn jitter() -> Result<impl Fn() -> u64 + Send + Sync + 'static, RandomError> {
+    let random = Mutex::new(Generator::new()?);
+    Ok(move || {
+        let mut random = random.lock().unwrap_or_else(PoisonError::into_inner);
+        u64::from_be_bytes(random.bytes())
+    })
 }

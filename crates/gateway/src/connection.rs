@@ -2,15 +2,21 @@
 //!
 //! This is the loop of `axum::serve` with an end to its patience: that one waits for the last client for ever.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::Router;
+use http::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+
+use crate::gate::Peer;
 
 /// The connections that are open.
 pub(crate) struct Connections {
@@ -25,10 +31,10 @@ impl Connections {
     }
 
     /// Serves one more.
-    pub(crate) fn add(&mut self, stream: TcpStream) {
+    pub(crate) fn add(&mut self, stream: TcpStream, from: SocketAddr) {
         // Small answers must not wait for a full packet; a socket that refuses this still works.
         let _ = stream.set_nodelay(true);
-        self.tasks.spawn(serve(stream, self.router.clone(), self.closing.subscribe()));
+        self.tasks.spawn(serve(stream, Peer(from.ip()), self.router.clone(), self.closing.subscribe()));
         // What has ended meanwhile is forgotten, so that only open ones take up space.
         while self.tasks.try_join_next().is_some() {}
     }
@@ -47,8 +53,12 @@ impl Connections {
     }
 }
 
-async fn serve(stream: TcpStream, router: Router, mut closing: watch::Receiver<()>) {
-    let service = TowerToHyperService::new(router);
+async fn serve(stream: TcpStream, peer: Peer, router: Router, mut closing: watch::Receiver<()>) {
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(peer);
+        router.call(request)
+    });
     let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service).with_upgrades();
     tokio::pin!(connection);
     let ended = tokio::select! {

@@ -1,25 +1,337 @@
-//! Every path there is.
+//! Every path there is: one table, from which the router, the OpenAPI document and the reference are made.
+//!
+//! To add one: a line here. `tests/tenancy.rs` then asks for a way to make a foreign id if its path has one.
 
-use axum::Router;
-use axum::routing::{delete, get, post};
+use axum::extract::DefaultBodyLimit;
+use axum::{Router, middleware};
+use http::{Method, StatusCode};
+use schema::{ApiKeyId, JobId, RunId, Scope};
 
 use crate::app::App;
-use crate::{chat, error, evidence, health, job, run, subject, trace};
+use crate::endpoint::{Content, Endpoint, Guard, Tag};
+use crate::{
+    agent, cache_entry, call, docs, error, evidence, feed, feedback, health, influence, ingest, job, key,
+    models, openapi, origin, run, savings, setting, subject, tenant, tool_cache, trace,
+};
 
-pub(crate) fn router(app: App) -> Router {
-    Router::new()
-        .route("/health", get(health::show))
-        .route("/ready", get(health::ready))
-        .route("/metrics", get(health::metrics))
-        .route("/v1/chat/completions", post(chat::create))
-        .route("/api/v1/runs", get(run::list).post(run::create))
-        .route("/api/v1/runs/{id}", get(run::show))
-        .route("/api/v1/runs/{id}/evidence-packet", get(evidence::show))
-        .route("/api/v1/trace", post(trace::create))
-        .route("/api/v1/jobs", get(job::list))
-        .route("/api/v1/jobs/{id}/requeue", post(job::requeue))
-        .route("/api/v1/subjects/{subject}", delete(subject::erase))
+const GATEWAY: Tag = Tag {
+    name: "Gateway",
+    about: "Models, in the shapes that the vendors' own clients speak. Point their base URL here.",
+};
+const RUNS: Tag = Tag { name: "Runs", about: "What happened, why, and what is said about it afterwards." };
+const EVENTS: Tag = Tag { name: "Events", about: "What happens, as it happens." };
+const USAGE: Tag = Tag { name: "Usage", about: "Who asked, what it cost, and what was saved." };
+const OPERATE: Tag =
+    Tag { name: "Operate", about: "Keys, tenants and settings. Every change is on record in the ledger." };
+const CACHE: Tag = Tag { name: "Cache", about: "Answers and results that are used again." };
+const JOBS: Tag = Tag { name: "Jobs", about: "Work in the background." };
+const SUBJECTS: Tag = Tag { name: "Subjects", about: "The people that runs are about." };
+const SERVER: Tag = Tag { name: "Server", about: "Whether the process is well, and what it can do." };
+
+/// The tags in the order in which people read them.
+pub(crate) const TAGS: &[Tag] = &[GATEWAY, RUNS, EVENTS, USAGE, CACHE, OPERATE, JOBS, SUBJECTS, SERVER];
+
+const READ: Guard = Guard::Scope(Scope::Read);
+const WRITE: Guard = Guard::Scope(Scope::Write);
+
+/// All of them, in the order of the document.
+pub(crate) fn all() -> Vec<Endpoint> {
+    [gateway(), runs(), events(), usage(), cache(), operate(), jobs(), subjects(), server()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+pub(crate) fn router(app: &App) -> Router {
+    let router = all().into_iter().fold(Router::new(), |router, endpoint| endpoint.join(router, app));
+    router
         .fallback(error::no_such_path)
         .method_not_allowed_fallback(error::no_such_method)
-        .with_state(app)
+        .layer(DefaultBodyLimit::max(app.max_body_bytes))
+        .layer(middleware::from_fn_with_state(app.clone(), origin::check))
+        .with_state(app.clone())
+}
+
+fn gateway() -> Vec<Endpoint> {
+    vec![
+        asks(Endpoint::new(GATEWAY, Method::POST, "/v1/chat/completions", "createChatCompletion", call::chat))
+            .summary("Ask a model, as OpenAI's chat completions do")
+            .takes_object(
+                &["model", "messages"],
+                r#"{"model":"gpt-4o","messages":[{"role":"user","content":"Where is my parcel?"}]}"#,
+            )
+            .answers_with(StatusCode::OK, "The answer, in OpenAI's shape.", Content::ObjectOrStream(&["id", "choices"])),
+        asks(Endpoint::new(GATEWAY, Method::POST, "/v1/responses", "createResponse", call::responses))
+            .summary("Ask a model, as OpenAI's responses do")
+            .takes_object(&["model", "input"], r#"{"model":"gpt-4o","input":"Where is my parcel?"}"#)
+            .answers_with(StatusCode::OK, "The answer, in OpenAI's shape.", Content::ObjectOrStream(&["id", "output"])),
+        asks(Endpoint::new(GATEWAY, Method::POST, "/v1/messages", "createMessage", call::messages))
+            .summary("Ask a model, as Anthropic's messages do")
+            .takes_object(
+                &["model", "max_tokens", "messages"],
+                r#"{"model":"claude-sonnet-4-5","max_tokens":300,"messages":[{"role":"user","content":"Where is my parcel?"}]}"#,
+            )
+            .answers_with(StatusCode::OK, "The answer, in Anthropic's shape.", Content::ObjectOrStream(&["id", "content"])),
+        asks(Endpoint::new(GATEWAY, Method::POST, "/v1/messages/count_tokens", "countTokens", call::count::create))
+            .summary("Count the tokens of a request, as Anthropic does")
+            .takes_object(
+                &["model", "messages"],
+                r#"{"model":"claude-sonnet-4-5","messages":[{"role":"user","content":"Where is my parcel?"}]}"#,
+            )
+            .answers_with(StatusCode::OK, "The count.", Content::Object(&["input_tokens"])),
+        asks(Endpoint::new(GATEWAY, Method::POST, "/v1/embeddings", "createEmbedding", call::embeddings::create))
+            .summary("Turn texts into vectors, as OpenAI does")
+            .takes_object(&["model", "input"], r#"{"model":"text-embedding-3-small","input":"Where is my parcel?"}"#)
+            .answers_with(StatusCode::OK, "The vectors.", Content::Object(&["data", "usage"])),
+        Endpoint::new(GATEWAY, Method::GET, "/v1/models", "listModels", models::list)
+            .guard(Guard::Scope(Scope::Gateway))
+            .summary("List the models that are served")
+            .answers_with(StatusCode::OK, "The models.", Content::Object(&["data"])),
+        Endpoint::new(GATEWAY, Method::GET, "/v1/models/{model}", "getModel", models::show)
+            .guard(Guard::Scope(Scope::Gateway))
+            .summary("Look at one model")
+            .param::<String>("model", "The name of a model.")
+            .answers_with(StatusCode::OK, "The model.", Content::Object(&["id"])),
+    ]
+}
+
+/// An endpoint that asks a model: whatever the upstream answers may come of it.
+fn asks(endpoint: Endpoint) -> Endpoint {
+    let upstream = [
+        StatusCode::NOT_FOUND,
+        StatusCode::CONFLICT,
+        StatusCode::UNPROCESSABLE_ENTITY,
+        StatusCode::BAD_GATEWAY,
+        StatusCode::GATEWAY_TIMEOUT,
+    ];
+    upstream.into_iter().fold(endpoint.guard(Guard::Scope(Scope::Gateway)), Endpoint::may_refuse)
+}
+
+fn runs() -> Vec<Endpoint> {
+    let id = "The id of a run, as `x-punk-run-id` names it.";
+    vec![
+        Endpoint::new(RUNS, Method::GET, "/api/v1/runs", "listRuns", run::list)
+            .guard(READ)
+            .summary("List runs, newest first")
+            .query::<run::RunQuery>()
+            .answers::<run::RunPage>("A page of runs."),
+        Endpoint::new(RUNS, Method::POST, "/api/v1/runs", "createRun", run::create)
+            .guard(WRITE)
+            .summary("Begin a run whose model calls happen elsewhere")
+            .takes::<run::NewRun>(r#"{"model":"gpt-4o","metadata":{"ticket":"T-17"}}"#)
+            .creates::<ingest::Begun>("The run has begun."),
+        Endpoint::new(RUNS, Method::GET, "/api/v1/runs/{id}", "getRun", run::show)
+            .guard(READ)
+            .summary("Look at one run: its route explanation, its events, its side effects")
+            .param::<RunId>("id", id)
+            .answers::<run::RunDetail>("The run.")
+            .may_refuse(StatusCode::GONE),
+        Endpoint::new(RUNS, Method::GET, "/api/v1/runs/{id}/evidence-packet", "getEvidencePacket", evidence::show)
+            .guard(READ)
+            .summary("Get the proof of a run, to be verified elsewhere")
+            .about("`punk verify` checks it offline. Its format is in docs/reference/evidence-packet.md.")
+            .param::<RunId>("id", id)
+            .answers_with(StatusCode::OK, "The packet, in its canonical bytes.", Content::Object(&["events", "leaves"]))
+            .may_refuse(StatusCode::CONFLICT)
+            .may_refuse(StatusCode::GONE),
+        Endpoint::new(RUNS, Method::POST, "/api/v1/runs/{id}/feedback", "createFeedback", feedback::create)
+            .guard(WRITE)
+            .summary("Say whether an answer was good, and what it should have been")
+            .param::<RunId>("id", id)
+            .takes::<feedback::NewFeedback>(r#"{"type":"rating","rating":-1,"correction":"The parcel is in Berlin."}"#)
+            .creates::<influence::Noted>("It is recorded.")
+            .may_refuse(StatusCode::CONFLICT)
+            .may_refuse(StatusCode::GONE),
+        Endpoint::new(RUNS, Method::POST, "/api/v1/runs/{id}/memory", "createMemoryInfluence", influence::create)
+            .guard(WRITE)
+            .summary("Say which memory or context had a part in a run")
+            .param::<RunId>("id", id)
+            .takes::<influence::NewInfluence>(r#"{"source":"web:example.com","trustLane":"untrusted"}"#)
+            .creates::<influence::Noted>("It is recorded.")
+            .may_refuse(StatusCode::CONFLICT)
+            .may_refuse(StatusCode::GONE),
+        Endpoint::new(RUNS, Method::POST, "/api/v1/trace", "createTraceEvent", trace::create)
+            .guard(WRITE)
+            .summary("Add an event to a run")
+            .takes::<trace::NewTrace>(
+                r#"{"runId":"run_01k9zv3c8s7e5h2m4n6p8r0t2v","type":"tool.called","payload":{"name":"lookup","args":{"id":7}}}"#,
+            )
+            .creates::<trace::Traced>("It is recorded.")
+            .may_refuse(StatusCode::NOT_FOUND)
+            .may_refuse(StatusCode::CONFLICT)
+            .may_refuse(StatusCode::GONE),
+        Endpoint::new(RUNS, Method::POST, "/api/v1/ingest/prompt", "ingestPrompt", ingest::prompt)
+            .guard(WRITE)
+            .summary("Record a prompt that was answered elsewhere, as a completed run")
+            .takes::<ingest::NewPrompt>(r#"{"source":"claude-code","prompt":"Fix the build","sessionId":"s-1"}"#)
+            .creates::<ingest::Begun>("The run that records it."),
+    ]
+}
+
+fn events() -> Vec<Endpoint> {
+    vec![
+        Endpoint::new(EVENTS, Method::GET, "/api/v1/events", "streamEvents", feed::stream)
+            .guard(READ)
+            .summary("Read along, as server-sent events")
+            .about(
+                "The data of a message is a `TraceEvent`. An event is told when its run is finished, or at once when it is said \
+                 about a finished run; what a run that still goes on has recorded is told when it ends. Come back with the id of \
+                 the last message in `Last-Event-ID`, as browsers do, and nothing is lost or told twice, whichever node answers. \
+                 Without it the feed begins now.",
+            )
+            .query::<feed::FeedQuery>()
+            .answers_with(StatusCode::OK, "Messages without end; a comment every 15 seconds.", Content::Stream),
+    ]
+}
+
+fn cache() -> Vec<Endpoint> {
+    vec![
+        Endpoint::new(CACHE, Method::GET, "/api/v1/cache/stats", "getCacheStats", cache_entry::stats)
+            .guard(READ)
+            .summary("How much is kept, and how often it served")
+            .answers::<cache_entry::CacheReport>("A line for every kind."),
+        Endpoint::new(CACHE, Method::DELETE, "/api/v1/cache", "invalidateCache", cache_entry::invalidate)
+            .guard(Guard::Admin)
+            .summary("Take out what is kept, on record")
+            .about("Those entries are meant that fit every filter; without one, all.")
+            .query::<cache_entry::InvalidateQuery>()
+            .answers::<cache_entry::Removed>("How many were taken out."),
+        Endpoint::new(CACHE, Method::POST, "/api/v1/tool-cache/check", "checkToolCache", tool_cache::check)
+            .guard(READ)
+            .summary("Ask whether a tool was called like this before")
+            .takes::<tool_cache::ToolCall>(r#"{"toolName":"crm.lookup","args":{"id":7}}"#)
+            .answers::<tool_cache::ToolHit>("What it gave then, if it was."),
+        Endpoint::new(CACHE, Method::POST, "/api/v1/tool-cache/store", "storeToolResult", tool_cache::store)
+            .guard(WRITE)
+            .summary("Keep what a tool gave")
+            .about("For tools that change nothing. A result with what looks like a credential in it is not kept.")
+            .takes::<tool_cache::NewToolResult>(
+                r#"{"toolName":"crm.lookup","args":{"id":7},"result":{"name":"Ada"},"ttlSeconds":600}"#,
+            )
+            .answers::<tool_cache::ToolStored>("Whether it was kept."),
+    ]
+}
+
+fn usage() -> Vec<Endpoint> {
+    vec![
+        Endpoint::new(USAGE, Method::GET, "/api/v1/savings", "getSavings", savings::show)
+            .guard(READ)
+            .summary("What runs cost, and what the cheaper routes saved")
+            .query::<savings::SavingsQuery>()
+            .answers::<savings::SavingsSummary>("The sums of those days; of all, when none are named."),
+        Endpoint::new(USAGE, Method::GET, "/api/v1/agents", "listAgents", agent::list)
+            .guard(READ)
+            .summary("List the agents that have asked so far, by name")
+            .query::<agent::AgentQuery>()
+            .answers::<agent::AgentPage>("A page of agents."),
+    ]
+}
+
+fn operate() -> Vec<Endpoint> {
+    vec![
+        Endpoint::new(OPERATE, Method::POST, "/api/v1/keys", "createKey", key::create)
+            .guard(Guard::Admin)
+            .summary("Make an API key; it is shown once")
+            .takes::<key::NewKey>(r#"{"name":"support bot","app":"support","scopes":["gateway"]}"#)
+            .creates::<key::MadeKey>("The key and its token.")
+            .may_refuse(StatusCode::NOT_FOUND),
+        Endpoint::new(OPERATE, Method::GET, "/api/v1/keys", "listKeys", key::list)
+            .guard(Guard::Admin)
+            .summary("List API keys, newest first, those that were taken back too")
+            .query::<key::KeyQuery>()
+            .answers::<key::KeyPage>("A page of keys.")
+            .may_refuse(StatusCode::NOT_FOUND),
+        Endpoint::new(OPERATE, Method::DELETE, "/api/v1/keys/{id}", "revokeKey", key::revoke)
+            .guard(Guard::Admin)
+            .summary("Take an API key back; the next request with it is refused")
+            .param::<ApiKeyId>("id", "The id of a key.")
+            .query::<key::WhoseQuery>()
+            .answers::<key::RevokedKey>("It is taken back."),
+        Endpoint::new(OPERATE, Method::POST, "/api/v1/tenants", "createTenant", tenant::create)
+            .guard(Guard::Installation)
+            .summary("Make a tenant")
+            .takes::<tenant::NewTenant>(r#"{"name":"Acme"}"#)
+            .creates::<tenant::MadeTenant>("The tenant."),
+        Endpoint::new(OPERATE, Method::GET, "/api/v1/tenants", "listTenants", tenant::list)
+            .guard(Guard::Installation)
+            .summary("List tenants, oldest first")
+            .query::<tenant::TenantQuery>()
+            .answers::<tenant::TenantPage>("A page of tenants."),
+        Endpoint::new(OPERATE, Method::GET, "/api/v1/settings", "getSettings", setting::show)
+            .guard(READ)
+            .summary("What holds for the tenant")
+            .answers::<setting::ShownSettings>("All settings, those that nobody set with their defaults."),
+        Endpoint::new(OPERATE, Method::PATCH, "/api/v1/settings", "changeSettings", setting::change)
+            .guard(Guard::Admin)
+            .summary("Change settings, by a JSON merge patch")
+            .about("Members that are left out stay as they are; null puts one back to its default.")
+            .takes::<setting::SettingsPatch>(r#"{"cache":{"exactTtlSeconds":3600}}"#)
+            .answers::<setting::ShownSettings>("What holds now."),
+    ]
+}
+
+fn jobs() -> Vec<Endpoint> {
+    vec![
+        Endpoint::new(JOBS, Method::GET, "/api/v1/jobs", "listJobs", job::list)
+            .guard(Guard::Admin)
+            .summary("List jobs, newest first")
+            .query::<job::JobQuery>()
+            .answers::<job::JobPage>("A page of jobs."),
+        Endpoint::new(JOBS, Method::POST, "/api/v1/jobs/{id}/requeue", "requeueJob", job::requeue)
+            .guard(Guard::Admin)
+            .summary("Put back a job that was given up")
+            .param::<JobId>("id", "The id of a job.")
+            .answers::<job::Requeued>("It waits again."),
+    ]
+}
+
+fn subjects() -> Vec<Endpoint> {
+    vec![
+        Endpoint::new(SUBJECTS, Method::DELETE, "/api/v1/subjects/{subject}", "eraseSubject", subject::erase)
+            .guard(Guard::Admin)
+            .summary("Forget a person, on record")
+            .about("What is about the person can never be read again; that it was forgotten is proven by a run of its own.")
+            .param::<schema::Subject>("subject", "The name that requests carried in `x-punk-subject`.")
+            .query::<subject::EraseQuery>()
+            .answers::<subject::Erased>("They are forgotten."),
+    ]
+}
+
+fn server() -> Vec<Endpoint> {
+    vec![
+        Endpoint::new(SERVER, Method::GET, "/health", "getHealth", health::show)
+            .summary("Whether the process is there")
+            .answers::<health::Health>("It is."),
+        Endpoint::new(SERVER, Method::GET, "/ready", "getReady", health::ready)
+            .summary("Whether a request would be recorded now")
+            .answers::<health::Ready>("It would.")
+            .may_refuse(StatusCode::SERVICE_UNAVAILABLE)
+            .may_refuse(StatusCode::INSUFFICIENT_STORAGE)
+            .may_refuse(StatusCode::INTERNAL_SERVER_ERROR),
+        Endpoint::new(SERVER, Method::GET, "/metrics", "getMetrics", health::metrics)
+            .summary("What was counted, for Prometheus")
+            .answers_with(
+                StatusCode::OK,
+                "OpenMetrics text.",
+                Content::Other("application/openmetrics-text"),
+            ),
+        Endpoint::new(SERVER, Method::GET, "/api/v1/openapi.json", "getOpenApi", openapi::show)
+            .summary("This document")
+            .answers_with(
+                StatusCode::OK,
+                "The OpenAPI 3.1 document.",
+                Content::Object(&["openapi", "paths"]),
+            ),
+        Endpoint::new(SERVER, Method::GET, "/docs", "getDocs", docs::page)
+            .summary("This document, for people")
+            .answers_with(StatusCode::OK, "A page.", Content::Other("text/html")),
+        Endpoint::new(SERVER, Method::GET, "/docs/{file}", "getDocsFile", docs::file)
+            .summary("What the page is made of")
+            .param::<docs::FileName>("file", "`docs.css` or `docs.js`.")
+            .answers_with(
+                StatusCode::OK,
+                "A style sheet or a script.",
+                Content::Others(&["text/css", "text/javascript"]),
+            ),
+    ]
 }

@@ -1,17 +1,53 @@
-//! The one place where a failure becomes a status, a code and a hint.
+//! The one place where a failure becomes a status, a code and a hint. What an upstream says itself is in `error/upstream.rs`.
+
+mod upstream;
+
+use std::time::Duration;
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderName, StatusCode};
-use schema::{Route, RunId, Verdict};
+use http::header::RETRY_AFTER;
+use http::{HeaderName, HeaderValue, StatusCode, Uri};
+use schema::{Route, RunId, Scope, Verdict};
 use serde_json::{Value, json};
 use store::{CommitError, Sealed, StoreError};
 
+pub(crate) use self::upstream::FromUpstream;
+use crate::limits::Tally;
+
 /// Why a request was not answered, in the gateway's own words.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum ApiError {
     /// No key, or not the right one.
     Unauthorised,
+    /// The key was taken back.
+    KeyRevoked,
+    /// The key has ended by itself.
+    KeyExpired,
+    /// The key may not do this kind of thing.
+    ScopeMissing {
+        scope: Scope,
+    },
+    /// Only operators may.
+    AdminRequired {
+        what: &'static str,
+    },
+    /// Asked more often than there is room for.
+    TooOften {
+        retry_after: u64,
+        limit: u32,
+    },
+    /// Wrong credentials came from this address again and again.
+    GuessedTooOften,
+    /// An open gateway was asked by a name that is not its own.
+    ForeignHost,
+    /// A web page from elsewhere would act through somebody's browser.
+    ForeignOrigin,
+    /// Something in a body or a query of ours is not right, at this place.
+    Malformed {
+        param: String,
+        message: String,
+    },
     /// A header cannot be read.
     Header {
         name: &'static str,
@@ -65,15 +101,78 @@ pub(crate) enum ApiError {
     NoSuchSubject,
     /// There is no such job, or not for this caller.
     NoSuchJob,
+    /// Nobody serves such a model.
+    NoSuchModel {
+        message: String,
+    },
+    /// Only a kept answer would have done, and there is none.
+    NotKept {
+        run: RunId,
+    },
+    /// No upstream could be asked.
+    Unserved {
+        run: RunId,
+    },
+    /// Every upstream is left alone for a while after it failed.
+    Resting {
+        run: RunId,
+        retry_after: Duration,
+    },
+    /// The upstream took too long.
+    UpstreamLate {
+        run: RunId,
+        message: String,
+    },
+    /// The upstream cannot be reached, or went away.
+    UpstreamAway {
+        run: RunId,
+        message: String,
+    },
+    /// The upstream sent what nobody understands.
+    UpstreamNonsense {
+        run: RunId,
+        message: String,
+    },
+    /// The upstream's own error.
+    Upstream(Box<FromUpstream>),
+    /// There is no such key, or not for this caller.
+    NoSuchKey,
+    /// There is no such tenant, or not for this caller.
+    NoSuchTenant,
+    /// Everybody reads along already.
+    TooManyReaders,
     NoSuchPath,
     NoSuchMethod,
 }
 
-/// Which clothes an error wears: the OpenAI wire has its own, so that its official clients raise their own exceptions.
+/// Says which run an answer is of, and how it was answered.
+fn name_run(response: &mut Response, run: RunId, route: Route) {
+    let headers = response.headers_mut();
+    if let Ok(value) = run.to_string().parse() {
+        headers.insert(HeaderName::from_static("x-punk-run-id"), value);
+    }
+    headers.insert(HeaderName::from_static("x-punk-route"), HeaderValue::from_static(route.as_str()));
+}
+
+/// Which clothes an error wears: the vendors' wires have their own, so that official clients raise their own exceptions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wire {
     OpenAi,
+    Anthropic,
     Rest,
+}
+
+impl Wire {
+    /// The wire that is spoken at a path.
+    pub(crate) fn of(path: &str) -> Self {
+        if path.starts_with("/v1/messages") {
+            Self::Anthropic
+        } else if path.starts_with("/v1/") {
+            Self::OpenAi
+        } else {
+            Self::Rest
+        }
+    }
 }
 
 /// What every surface says of an error.
@@ -88,7 +187,40 @@ struct Told {
 }
 
 impl ApiError {
+    /// Whether somebody showed a credential that does not hold.
+    pub(crate) fn is_about_credentials(&self) -> bool {
+        matches!(self, Self::Unauthorised | Self::KeyRevoked | Self::KeyExpired)
+    }
+
+    /// The refusal that a count led to.
+    pub(crate) fn too_often(tally: Tally) -> Self {
+        Self::TooOften { retry_after: tally.retry_after(), limit: tally.limit() }
+    }
+
+    /// Whether the upstream may have done its work, though nobody has its answer: what that cost is our best guess.
+    pub(crate) fn may_be_billed(&self) -> bool {
+        matches!(self, Self::UpstreamLate { .. } | Self::UpstreamNonsense { .. })
+    }
+
+    /// The code and the message, for the record.
+    pub(crate) fn in_brief(&self) -> (String, String) {
+        match self {
+            Self::Upstream(error) => ("punk_upstream_error".to_owned(), error.message.clone()),
+            error => {
+                let told = error.clone().tell();
+                (told.code.to_owned(), told.message)
+            }
+        }
+    }
+
     pub(crate) fn respond(self, wire: Wire) -> Response {
+        if let Self::Upstream(error) = self {
+            return error.respond();
+        }
+        let retry_after = match &self {
+            Self::Resting { retry_after, .. } => Some(retry_after.as_secs().max(1)),
+            _ => None,
+        };
         let told = self.tell();
         let mut error = json!({ "code": told.code, "message": told.message, "hint": told.hint });
         for (name, value) in [("runId", json!(told.run)), ("verdict", json!(told.verdict))] {
@@ -96,22 +228,35 @@ impl ApiError {
                 error[name] = value;
             }
         }
-        if wire == Wire::OpenAi {
-            error["type"] = json!(openai_type(told.status));
-            error["param"] = json!(told.param);
-        } else if let Some(param) = told.param {
-            error["param"] = Value::from(param);
-        }
-        let mut response = (told.status, Json(json!({ "error": error }))).into_response();
-        if let Some(run) = told.run {
-            let headers = response.headers_mut();
-            if let Ok(value) = run.to_string().parse() {
-                headers.insert(HeaderName::from_static("x-punk-run-id"), value);
+        match wire {
+            Wire::OpenAi => {
+                error["type"] = json!(openai_type(told.status));
+                error["param"] = json!(told.param);
             }
-            headers.insert(
-                HeaderName::from_static("x-punk-route"),
-                http::HeaderValue::from_static(Route::Blocked.as_str()),
-            );
+            Wire::Anthropic | Wire::Rest => {
+                if let Some(param) = told.param {
+                    error["param"] = Value::from(param);
+                }
+            }
+        }
+        let body = match wire {
+            Wire::Anthropic => {
+                error["type"] = json!(anthropic_type(told.status));
+                json!({ "type": "error", "error": error })
+            }
+            Wire::OpenAi | Wire::Rest => json!({ "error": error }),
+        };
+        let mut response = (told.status, Json(body)).into_response();
+        if let Some(run) = told.run {
+            let route = match told.verdict.map(|verdict| verdict.effect) {
+                Some(schema::Effect::Ask) => Route::ApprovalRequired,
+                Some(schema::Effect::Deny) => Route::Blocked,
+                Some(schema::Effect::Allow) | None => Route::Live,
+            };
+            name_run(&mut response, run, route);
+        }
+        if let Some(seconds) = retry_after {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         response
     }
@@ -131,8 +276,61 @@ impl ApiError {
                 StatusCode::UNAUTHORIZED,
                 "punk_unauthorised",
                 "the API key is missing or not known".into(),
-                "send `Authorization: Bearer <key>` with the value of PUNK_API_KEY",
+                "send `Authorization: Bearer <key>` or `x-api-key: <key>`, with a key from `POST /api/v1/keys` or the value of PUNK_API_KEY",
             ),
+            Self::KeyRevoked => told(
+                StatusCode::UNAUTHORIZED,
+                "punk_key_revoked",
+                "the API key was taken back".into(),
+                "ask an admin of the tenant for a new one",
+            ),
+            Self::KeyExpired => told(
+                StatusCode::UNAUTHORIZED,
+                "punk_key_expired",
+                "the API key has expired".into(),
+                "ask an admin of the tenant for a new one",
+            ),
+            Self::ScopeMissing { scope } => told(
+                StatusCode::FORBIDDEN,
+                "punk_scope_missing",
+                format!("the API key does not have the scope `{}`", scope.as_str()),
+                "use a key with this scope; an admin of the tenant can make one",
+            ),
+            Self::AdminRequired { what } => told(
+                StatusCode::FORBIDDEN,
+                "punk_admin_required",
+                format!("this takes {what}"),
+                "use a key that may do this, or ask whoever has one",
+            ),
+            Self::TooOften { retry_after, limit } => told(
+                StatusCode::TOO_MANY_REQUESTS,
+                "punk_rate_limited",
+                format!("more than {limit} requests in a minute; there is room again in {retry_after} s"),
+                "wait as long as `retry-after` says; the `limits` section of the configuration and the key's own number set the limit",
+            ),
+            Self::GuessedTooOften => told(
+                StatusCode::TOO_MANY_REQUESTS,
+                "punk_rate_limited",
+                "too many wrong API keys came from this address".into(),
+                "wait a minute; keys that start with `pk_` are let in meanwhile",
+            ),
+            Self::ForeignHost => told(
+                StatusCode::FORBIDDEN,
+                "punk_foreign_host",
+                "this gateway is open, so it answers only to names of this machine".into(),
+                "call it as 127.0.0.1 or localhost, set `server.base_url` to its name, or set PUNK_API_KEY",
+            ),
+            Self::ForeignOrigin => told(
+                StatusCode::FORBIDDEN,
+                "punk_foreign_origin",
+                "a web page from another origin may not call this gateway".into(),
+                "add the origin to `server.cors_origins`",
+            ),
+            Self::Malformed { param, message } => {
+                let hint = "GET /docs describes what this endpoint takes";
+                let told = told(StatusCode::BAD_REQUEST, "punk_invalid_request", message, hint);
+                Told { param: Some(param).filter(|param| !param.is_empty()), ..told }
+            }
             Self::Header { name, wanted } => {
                 let message = format!("the header {name} is not right: {wanted}");
                 let told = told(
@@ -143,11 +341,14 @@ impl ApiError {
                 );
                 Told { param: Some(name.to_owned()), ..told }
             }
-            Self::Body { status, message } => {
-                told(status, "punk_invalid_body", message, "send one JSON object, at most 2 MiB")
-            }
+            Self::Body { status, message } => told(
+                status,
+                "punk_invalid_body",
+                message,
+                "send one JSON object, no longer than `server.max_body_bytes`",
+            ),
             Self::Field { param, message } => {
-                let hint = "see the OpenAI chat completions reference for this field";
+                let hint = "docs/reference/wires.md says what each wire takes";
                 let told = told(StatusCode::BAD_REQUEST, "punk_invalid_request", message, hint);
                 Told { param: Some(param), ..told }
             }
@@ -235,11 +436,70 @@ impl ApiError {
                 "there is no such job, or it cannot be put back".into(),
                 "`GET /api/v1/jobs?state=dead` lists the jobs that can be",
             ),
+            Self::NoSuchModel { message } => {
+                let hint = "`GET /v1/models` lists the models that are served; docs/reference/configuration.md says how to add more";
+                let told = told(StatusCode::NOT_FOUND, "punk_model_unavailable", message, hint);
+                Told { param: Some("model".to_owned()), ..told }
+            }
+            Self::NotKept { run } => {
+                let message = "no kept answer fits, and the caller wants no other".to_owned();
+                let hint = "leave out `cache-control: only-if-cached` to have the model asked";
+                let told = told(StatusCode::GATEWAY_TIMEOUT, "punk_not_kept", message, hint);
+                Told { run: Some(run), ..told }
+            }
+            Self::Unserved { run } => {
+                let message = "no upstream could be asked".to_owned();
+                let hint = "the events of the run say why each one was passed over";
+                let told = told(StatusCode::BAD_GATEWAY, "punk_upstream_unavailable", message, hint);
+                Told { run: Some(run), ..told }
+            }
+            Self::Resting { run, .. } => {
+                let message =
+                    "every upstream for this model failed lately and is left alone for a moment".to_owned();
+                let hint = "wait as long as `retry-after` says, or configure a fallback";
+                let told = told(StatusCode::SERVICE_UNAVAILABLE, "punk_upstream_unavailable", message, hint);
+                Told { run: Some(run), ..told }
+            }
+            Self::UpstreamLate { run, message } => {
+                let hint = "the time-outs of an upstream can be set in its table";
+                let told = told(StatusCode::GATEWAY_TIMEOUT, "punk_upstream_timeout", message, hint);
+                Told { run: Some(run), ..told }
+            }
+            Self::UpstreamAway { run, message } => {
+                let hint = "look for the cause in the log of the server";
+                let told = told(StatusCode::BAD_GATEWAY, "punk_upstream_unreachable", message, hint);
+                Told { run: Some(run), ..told }
+            }
+            Self::UpstreamNonsense { run, message } => {
+                let hint = "check that the upstream speaks the wire it is configured with";
+                let told = told(StatusCode::BAD_GATEWAY, "punk_upstream_broken", message, hint);
+                Told { run: Some(run), ..told }
+            }
+            // Has its own way out, above.
+            Self::Upstream(error) => told(error.status, "punk_upstream_error", error.message, ""),
+            Self::NoSuchKey => told(
+                StatusCode::NOT_FOUND,
+                "punk_not_found",
+                "there is no such key".into(),
+                "`GET /api/v1/keys` lists the keys of the tenant",
+            ),
+            Self::NoSuchTenant => told(
+                StatusCode::NOT_FOUND,
+                "punk_not_found",
+                "there is no such tenant".into(),
+                "leave it out to mean your own; whoever runs the installation lists all with `GET /api/v1/tenants`",
+            ),
+            Self::TooManyReaders => told(
+                StatusCode::TOO_MANY_REQUESTS,
+                "punk_too_many_readers",
+                "as many feeds as this process has room for are open".into(),
+                "close some, or try again later",
+            ),
             Self::NoSuchPath => told(
                 StatusCode::NOT_FOUND,
                 "punk_no_such_path",
                 "there is nothing at this path".into(),
-                "the README lists the paths",
+                "GET /docs lists the paths",
             ),
             Self::NoSuchMethod => told(
                 StatusCode::METHOD_NOT_ALLOWED,
@@ -255,9 +515,44 @@ fn openai_type(status: StatusCode) -> &'static str {
     match status {
         StatusCode::UNAUTHORIZED => "authentication_error",
         StatusCode::FORBIDDEN => "permission_error",
+        StatusCode::TOO_MANY_REQUESTS => "rate_limit_error",
         status if status.is_server_error() => "server_error",
         _ => "invalid_request_error",
     }
+}
+
+fn anthropic_type(status: StatusCode) -> &'static str {
+    match status {
+        StatusCode::UNAUTHORIZED => "authentication_error",
+        StatusCode::FORBIDDEN => "permission_error",
+        StatusCode::NOT_FOUND => "not_found_error",
+        StatusCode::PAYLOAD_TOO_LARGE => "request_too_large",
+        StatusCode::TOO_MANY_REQUESTS => "rate_limit_error",
+        status if status.is_server_error() => "api_error",
+        _ => "invalid_request_error",
+    }
+}
+
+/// On our own endpoints an error looks like all of ours.
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        self.respond(Wire::Rest)
+    }
+}
+
+impl From<wire::Wire> for Wire {
+    fn from(wire: wire::Wire) -> Self {
+        match wire {
+            wire::Wire::Chat | wire::Wire::Responses => Self::OpenAi,
+            wire::Wire::Messages => Self::Anthropic,
+        }
+    }
+}
+
+/// Told once, with its causes, to whoever runs the server; the caller only learns that nothing was recorded.
+pub(crate) fn unrecorded(error: impl std::error::Error + 'static) -> ApiError {
+    tracing::error!(error = &error as &dyn std::error::Error, "a run could not be recorded");
+    told_by_store(&error).unwrap_or(ApiError::Ledger)
 }
 
 /// Told once, with its causes, to whoever runs the server; the caller only learns that it cannot be had now.
@@ -279,10 +574,10 @@ pub(crate) fn told_by_store(error: &(dyn std::error::Error + 'static)) -> Option
     }
 }
 
-pub(crate) async fn no_such_path() -> Response {
-    ApiError::NoSuchPath.respond(Wire::Rest)
+pub(crate) async fn no_such_path(uri: Uri) -> Response {
+    ApiError::NoSuchPath.respond(Wire::of(uri.path()))
 }
 
-pub(crate) async fn no_such_method() -> Response {
-    ApiError::NoSuchMethod.respond(Wire::Rest)
+pub(crate) async fn no_such_method(uri: Uri) -> Response {
+    ApiError::NoSuchMethod.respond(Wire::of(uri.path()))
 }

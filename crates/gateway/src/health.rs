@@ -2,23 +2,35 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::response::{IntoResponse as _, Response};
 use http::header::CONTENT_TYPE;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::app::App;
-use crate::error::{Wire, unread};
+use crate::error::{ApiError, unread};
 
-pub(crate) async fn show() -> Json<Value> {
-    Json(json!({ "ok": true, "version": env!("CARGO_PKG_VERSION"), "provider": providers::mock::NAME }))
+/// That the process is there.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Health {
+    ok: bool,
+    version: &'static str,
+    /// Who answers model requests.
+    provider: &'static str,
 }
 
-/// Whether a request would be recorded now.
-pub(crate) async fn ready(State(app): State<App>) -> Response {
-    match app.store.ready().await {
-        Ok(()) => Json(json!({ "ready": true })).into_response(),
-        Err(error) => unread(error).respond(Wire::Rest),
-    }
+/// That a request would be recorded now.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Ready {
+    ready: bool,
+}
+
+pub(crate) async fn show() -> Json<Health> {
+    Json(Health { ok: true, version: env!("CARGO_PKG_VERSION"), provider: providers::mock::NAME })
+}
+
+pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Ready>, ApiError> {
+    app.store.ready().await.map_err(unread)?;
+    Ok(Json(Ready { ready: true }))
 }
 
 pub(crate) async fn metrics(State(app): State<App>) -> ([(http::HeaderName, &'static str); 1], String) {

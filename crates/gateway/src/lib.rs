@@ -1,8 +1,9 @@
 //! Gateway: the HTTP shell. Formats in, formats out, and the process wired together; what happens in between is
 //! decided elsewhere.
 //!
-//! A chat request walks the whole way once: `wire/openai.rs` reads it, `identity.rs` says who asks, `chat.rs` asks the
-//! governor, calls the provider, has `record.rs` write the run down, and answers when the run is on the disk.
+//! A model call walks the whole way once, in `call/`: who asks was settled at the gate (`gate.rs`, `identity.rs`), the
+//! `wire` crate reads it, the governor and the routes are asked, a provider or a kept answer answers, and the last byte
+//! leaves when the run is on the disk.
 //!
 //! Start at [`Door`]; `endpoints.rs` lists every path, `error.rs` is the one place where a failure becomes a status.
 //!
@@ -10,23 +11,51 @@
 //! - Acknowledged means committed: the answer leaves after the store has the run.
 //! - Nothing that looks like a credential is recorded; it is masked before it is hashed.
 
+mod agent;
 mod app;
-mod chat;
+mod append;
+mod audit;
+mod cache_entry;
+mod call;
 mod clock;
 mod connection;
+mod docs;
+mod endpoint;
 mod endpoints;
 mod error;
 mod evidence;
+mod feed;
+mod feedback;
+mod gate;
 mod health;
 mod identity;
+mod influence;
+mod ingest;
 mod job;
+mod key;
+mod limits;
+mod models;
+mod openapi;
+mod origin;
 mod page;
 mod record;
+pub mod reference;
 mod run;
+mod savings;
 mod serve;
+mod setting;
+mod side_effect;
+mod strict;
 mod subject;
+mod tenant;
+mod tenant_rules;
+mod text;
+mod tool_cache;
 mod trace;
-mod wire;
 
 pub use app::{Installation, StartError};
+pub use limits::Rates;
+pub use models::Models;
+pub use openapi::document as openapi;
+pub use origin::Web;
 pub use serve::{Access, Door, ServeError, Server};

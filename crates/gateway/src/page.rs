@@ -2,57 +2,72 @@
 
 use std::num::NonZeroU32;
 
-use axum::extract::Query;
-use axum::extract::rejection::QueryRejection;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
-
-use crate::error::ApiError;
 
 const DEFAULT: NonZeroU32 = NonZeroU32::new(50).unwrap();
 const MOST: u32 = 200;
 
-/// What a caller may say about a page.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct PageQuery {
-    /// The last id of the page before.
-    pub(crate) before: Option<String>,
-    /// How many.
-    limit: Option<String>,
-    /// Only these; for jobs.
-    pub(crate) state: Option<String>,
+/// How many items a page has, as a query string says it.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct Limit(NonZeroU32);
+
+impl Default for Limit {
+    fn default() -> Self {
+        Self(DEFAULT)
+    }
 }
 
-impl PageQuery {
-    /// What the query string says, or which part of it nobody understands.
-    pub(crate) fn read(query: Result<Query<Self>, QueryRejection>) -> Result<Self, ApiError> {
-        let invalid = |error: QueryRejection| ApiError::Invalid {
-            param: "query",
-            message: error.body_text(),
-            hint: "send `before` and `limit`, and for jobs `state`; nothing else",
-        };
-        query.map(|Query(query)| query).map_err(invalid)
-    }
+impl TryFrom<String> for Limit {
+    type Error = &'static str;
 
-    pub(crate) fn limit(&self) -> Result<NonZeroU32, ApiError> {
-        let Some(text) = &self.limit else { return Ok(DEFAULT) };
+    fn try_from(text: String) -> Result<Self, Self::Error> {
         let limit = text.parse().ok().filter(|limit: &NonZeroU32| limit.get() <= MOST);
-        limit.ok_or_else(|| ApiError::Invalid {
-            param: "limit",
-            message: format!("`{text}` is not a number of items"),
-            hint: "send a whole number from 1 to 200",
-        })
+        limit.map(Self).ok_or("expected a whole number from 1 to 200")
+    }
+}
+
+impl JsonSchema for Limit {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Limit".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "integer", "minimum": 1, "maximum": MOST, "default": DEFAULT.get() })
+    }
+}
+
+impl Limit {
+    /// One more than the page has: whether there is a next page shows in whether it comes.
+    pub(crate) fn and_one(self) -> NonZeroU32 {
+        self.0.saturating_add(1)
     }
 
-    /// The id to go on from.
-    pub(crate) fn before<T: std::str::FromStr>(&self) -> Result<Option<T>, ApiError> {
-        let parse = |text: &String| {
-            text.parse().map_err(|_| ApiError::Invalid {
-                param: "before",
-                message: format!("`{text}` is not an id of this list"),
-                hint: "send the `next` of the page before",
-            })
-        };
-        self.before.as_ref().map(parse).transpose()
+    /// Cuts what [`Self::and_one`] brought to the page, and says where the next page begins, if there is one.
+    pub(crate) fn cut<T, K>(self, mut items: Vec<T>, key: impl Fn(&T) -> K) -> (Vec<T>, Option<K>) {
+        let size = self.0.get() as usize;
+        let more = items.len() > size;
+        items.truncate(size);
+        let next = items.last().filter(|_| more).map(key);
+        (items, next)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_page_says_that_it_is() {
+        let limit = Limit::try_from("2".to_owned()).unwrap();
+        assert_eq!(limit.cut(vec![9, 8, 7], |n| *n), (vec![9, 8], Some(8)));
+        assert_eq!(limit.cut(vec![7, 6], |n| *n), (vec![7, 6], None));
+        assert_eq!(limit.cut(vec![], |n: &u8| *n), (vec![], None));
+        for bad in ["0", "201", "-1", "x", "", "1.5", " 1"] {
+            assert!(Limit::try_from(bad.to_owned()).is_err(), "{bad}");
+        }
     }
 }

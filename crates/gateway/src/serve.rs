@@ -11,6 +11,9 @@ use crate::app::{App, Installation, StartError};
 use crate::connection::Connections;
 use crate::endpoints;
 
+/// How long the last runs may take to be recorded.
+const RECORDING: Duration = Duration::from_secs(10);
+
 /// An address that is taken, with nothing behind it yet. It comes first: a second gateway on the same port must not
 /// touch the ledger or the keys.
 pub struct Door {
@@ -85,16 +88,21 @@ impl Server {
     /// what is left is cut. Returns how many connections that were.
     pub async fn run(self, stop: impl Future<Output = ()>, patience: Duration) -> usize {
         let Self { app, mut listener, .. } = self;
-        let mut connections = Connections::new(endpoints::router(app));
+        let mut connections = Connections::new(endpoints::router(&app));
         tokio::pin!(stop);
         loop {
             tokio::select! {
                 () = &mut stop => break,
                 // axum's: it waits and tries again where the operating system says no.
-                (stream, _) = Listener::accept(&mut listener) => connections.add(stream),
+                (stream, from) = Listener::accept(&mut listener) => connections.add(stream, from),
             }
         }
         drop(listener);
-        connections.finish(patience).await
+        app.draining.send_replace(true);
+        let cut = connections.finish(patience).await;
+        // What was cut is a run too, and is still being written.
+        app.tasks.close();
+        let _ = tokio::time::timeout(RECORDING, app.tasks.wait()).await;
+        cut
     }
 }

@@ -1,54 +1,45 @@
 //! `DELETE /api/v1/subjects/{subject}`: forgets a person, and says where that is recorded.
 
 use axum::Json;
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
-use axum::response::{IntoResponse, Response};
-use http::HeaderMap;
-use retention::{Actor, EraseError, Erasure};
-use schema::Subject;
-use serde::Deserialize;
-use serde_json::json;
+use axum::extract::{Path, State};
+use retention::{Actor, EraseError};
+use schema::{RunId, Subject, SubjectId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::app::App;
-use crate::error::{ApiError, Wire, unread};
+use crate::error::{ApiError, unread};
+use crate::identity::Caller;
+use crate::strict::Params;
 
 /// What a caller may say about an erasure.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct EraseQuery {
-    /// Why; recorded, so no names in it.
+    /// Why, in 1 to 200 visible characters; recorded, so no names in it.
     #[serde(default)]
     reason: Option<String>,
 }
 
-pub(crate) async fn erase(
-    State(app): State<App>,
-    headers: HeaderMap,
-    Path(subject): Path<String>,
-    query: Result<Query<EraseQuery>, QueryRejection>,
-) -> Response {
-    match forget(&app, &headers, subject, query).await {
-        Ok(Erasure { record, subject, runs }) => {
-            Json(json!({ "erased": true, "subjectId": subject, "runs": runs, "runId": record }))
-                .into_response()
-        }
-        Err(error) => error.respond(Wire::Rest),
-    }
+/// A person was forgotten.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Erased {
+    erased: bool,
+    /// What stands for the person in what is left.
+    subject_id: SubjectId,
+    /// How many runs were about them.
+    runs: u64,
+    /// The run that records it; its evidence packet proves it.
+    run_id: RunId,
 }
 
-async fn forget(
-    app: &App,
-    headers: &HeaderMap,
-    subject: String,
-    query: Result<Query<EraseQuery>, QueryRejection>,
-) -> Result<Erasure, ApiError> {
-    let caller = app.identify(headers)?;
-    let Query(EraseQuery { reason }) = query.map_err(|error| ApiError::Invalid {
-        param: "query",
-        message: error.body_text(),
-        hint: "send `reason`, or nothing",
-    })?;
+pub(crate) async fn erase(
+    State(app): State<App>,
+    caller: Caller,
+    Path(subject): Path<String>,
+    Params(EraseQuery { reason }): Params<EraseQuery>,
+) -> Result<Json<Erased>, ApiError> {
     let reason = reason.unwrap_or_else(|| "on request".to_owned());
     if reason.is_empty() || reason.len() > 200 || reason.chars().any(char::is_control) {
         return Err(ApiError::Invalid {
@@ -59,10 +50,11 @@ async fn forget(
     }
     let subject = Subject::try_from(subject).map_err(|_| ApiError::NoSuchSubject)?;
     let reason = app.mask.apply(&reason).into_owned();
-    let actor = Actor { app: caller.app, agent: caller.agent };
+    let actor = Actor { by: caller.actor(), app: caller.app, agent: caller.agent };
     let erased = app.keeper.erase(caller.tenant, &subject, &actor, &reason).await;
-    erased.map_err(|error| match error {
+    let erased = erased.map_err(|error| match error {
         EraseError::Unknown => ApiError::NoSuchSubject,
         EraseError::Store(error) => unread(error),
-    })
+    })?;
+    Ok(Json(Erased { erased: true, subject_id: erased.subject, runs: erased.runs, run_id: erased.record }))
 }

@@ -1,83 +1,90 @@
 //! `POST /api/v1/trace`: one more event of a run, from whoever watched it happen.
 
 use axum::Json;
-use axum::body::Bytes;
 use axum::extract::State;
-use axum::extract::rejection::BytesRejection;
-use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, StatusCode};
-use ledger::Recorder;
-use schema::{RunId, Seq, Subject};
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
-use store::{Append, Commit, CommitError, Settle};
+use http::StatusCode;
+use ledger::Event;
+use schema::{RunId, Seq, SideEffectId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::app::App;
-use crate::chat::unrecorded;
+use crate::append::{History, append, append_after, check_names, payload};
 use crate::clock::now;
-use crate::error::{ApiError, Wire, unread};
-use crate::run::{absent, fields_of, read_body, salts};
+use crate::error::ApiError;
+use crate::identity::Caller;
+use crate::side_effect::{self, ToldEffect};
+use crate::strict::Body;
 
-/// How often an append is tried when others write to the same run.
-const TRIES: u32 = 64;
 /// Types that only the runtime itself may record: what verification reads must not come from outside.
-const RESERVED: &[&str] = &["run.", "policy.", "route.", "model.", "artifact.", "audit.", "side_effect."];
+const RESERVED: &[&str] = &[
+    "run.",
+    "policy.",
+    "route.",
+    "model.",
+    "artifact.",
+    "audit.",
+    "cache.",
+    "feedback.",
+    "memory.",
+    "side_effect.",
+];
 
-#[derive(Debug, Deserialize)]
+/// An event of a run.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-struct NewEvent {
+pub(crate) struct NewTrace {
+    /// The run, as `x-punk-run-id` named it.
     run_id: String,
+    /// What happened, such as `tool.called`. Types of the runtime's own are refused, but for `side_effect.planned` and
+    /// `side_effect.executed`.
+    #[schemars(length(min = 1, max = 120))]
     r#type: String,
+    /// Its fields. Of a side effect: `toolName`, `level` from 0 to 4, `payload`, and for an executed one `sideEffectId`.
     #[serde(default)]
     payload: Map<String, Value>,
 }
 
-pub(crate) async fn create(
-    State(app): State<App>,
-    headers: HeaderMap,
-    body: Result<Bytes, BytesRejection>,
-) -> Response {
-    match append(&app, &headers, body).await {
-        Ok((run, seq)) => (StatusCode::CREATED, Json(json!({ "runId": run, "seq": seq }))).into_response(),
-        Err(error) => error.respond(Wire::Rest),
-    }
+/// Where it is recorded.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Traced {
+    run_id: RunId,
+    /// The place of the event in its run.
+    seq: Seq,
+    /// The side effect that the event is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    side_effect_id: Option<SideEffectId>,
 }
 
-async fn append(
-    app: &App,
-    headers: &HeaderMap,
-    body: Result<Bytes, BytesRejection>,
-) -> Result<(RunId, Seq), ApiError> {
-    let caller = app.identify(headers)?;
-    let NewEvent { run_id, r#type, payload } = read_body(body)?;
-    check_type(&r#type)?;
-    if payload.contains_key("") {
-        return Err(ApiError::Invalid {
-            param: "payload",
-            message: "a field has no name".into(),
-            hint: "name every field",
-        });
-    }
-    let run: RunId = run_id.parse().map_err(|_| ApiError::NoSuchRun)?;
-    let store = app.of(caller.tenant);
-    let fields = fields_of(Value::Object(payload), app);
-    for _ in 0..TRIES {
-        let Some(row) = store.run(run).await.map_err(unread)? else { return Err(absent(&*store, run).await) };
-        let mut recorder = Recorder::resume(caller.tenant, run, row.seq, row.head);
-        let seq = recorder.append(now(), &r#type, fields.clone(), salts(app)).map_err(unrecorded)?.seq;
-        // What comes after the end is bound by a leaf of its own.
-        let settle = if row.finished { Settle::Leaf } else { Settle::Open };
-        // What is said about a run is about whom the run is about.
-        let subject = row.fields.get("subject").and_then(Value::as_str).map(str::to_owned);
-        let subject = subject.and_then(|name| Subject::try_from(name).ok());
-        let append = Append { events: recorder.end(), settle, subject };
-        match store.commit(Commit { appends: vec![append], ..Commit::default() }).await {
-            Ok(()) => return Ok((run, seq)),
-            Err(CommitError::Moved { .. }) => {}
-            Err(error) => return Err(unrecorded(error)),
+pub(crate) async fn create(
+    State(app): State<App>,
+    caller: Caller,
+    Body(NewTrace { run_id, r#type, payload: fields }): Body<NewTrace>,
+) -> Result<(StatusCode, Json<Traced>), ApiError> {
+    check_names(&fields, "payload")?;
+    let new = SideEffectId::new(now().as_millis(), app.random_bytes());
+    let tenant = caller.tenant;
+    let (run_id, seq, side_effect_id) = match r#type.as_str() {
+        side_effect::PLANNED => {
+            let planned = side_effect::planned(&payload(fields)?, new)?;
+            let (run, seq) = append(&app, tenant, &run_id, planned).await?;
+            (run, seq, Some(new))
         }
-    }
-    Err(ApiError::Busy { run })
+        side_effect::EXECUTED => {
+            let told: ToldEffect = payload(fields)?;
+            let tell = |before: &[Event]| side_effect::executed(&told, before, new);
+            let (run, seq, id) = append_after(&app, tenant, &run_id, History::Read, tell).await?;
+            (run, seq, Some(id))
+        }
+        _ => {
+            check_type(&r#type)?;
+            let (run, seq) = append(&app, tenant, &run_id, (r#type, fields)).await?;
+            (run, seq, None)
+        }
+    };
+    Ok((StatusCode::CREATED, Json(Traced { run_id, seq, side_effect_id })))
 }
 
 fn check_type(r#type: &str) -> Result<(), ApiError> {

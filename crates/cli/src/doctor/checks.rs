@@ -15,7 +15,7 @@ pub(super) fn configuration(settings: &Settings) -> Vec<Finding> {
         vec![Finding::ok("configuration", format!("right; {} settings differ from the default", set.len()))];
     for setting in set {
         if let Status::Reserved(until) = setting.key.status {
-            let what = format!("{} ({}) is set and does nothing yet", setting.key.path, setting.origin);
+            let what = format!("{} ({}) is set and does nothing yet", setting.path, setting.origin);
             findings.push(Finding::warn(
                 "configuration",
                 what,

@@ -18,6 +18,15 @@ impl Gateway {
     pub(crate) fn start(world: &World, environment: &[(&str, &str)]) -> Self {
         let mut process = Command::new(assert_cmd::cargo::cargo_bin!("punk"))
             .args(["serve", "--set", "server.port=0"])
+            // Tests ask more often than people do.
+            .args(
+                [
+                    "limits.requests_per_minute=0",
+                    "limits.chat_requests_per_minute=0",
+                    "limits.ip_requests_per_minute=0",
+                ]
+                .map(|set| format!("--set={set}")),
+            )
             .current_dir(world.path(""))
             .env_clear()
             .envs(environment.iter().copied())

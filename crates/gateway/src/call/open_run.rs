@@ -1,0 +1,287 @@
+//! A run that has begun. Whatever happens to it, it ends in the ledger.
+
+use std::sync::Arc;
+
+use http::HeaderMap;
+use providers::upstream::Attempt;
+use router::Estimate;
+use schema::{Digest, MicroUsd, RouteExplanation, RunStatus, Usage};
+use serde_json::Value;
+use tokio::task::JoinHandle;
+use wire::{Answer, Part, Request};
+
+use super::outgoing::Ready;
+use super::record::{self, Ending, Keep, ModelCall, Opening, Saved};
+use super::tongue::Tongue;
+use crate::app::App;
+use crate::clock::{Stopwatch, now};
+use crate::error::{ApiError, unrecorded};
+
+/// A run that has begun. Dropped before it is ended, it is recorded as cancelled, with the usage so far: the caller hung
+/// up, and still owes what was asked in its name.
+pub(crate) struct OpenRun {
+    pub(crate) app: App,
+    pub(crate) opening: Arc<Opening>,
+    /// What was asked, to count it where nobody else does.
+    request: Arc<Request>,
+    pub(crate) watch: Stopwatch,
+    /// Why it goes the way it goes, as far as that is known.
+    pub(crate) explanation: RouteExplanation,
+    /// What the chosen route is thought to save.
+    pub(crate) estimate: Estimate,
+    /// Every time an upstream was asked.
+    pub(crate) attempts: Vec<Value>,
+    /// The call that is being made, with what it has used so far.
+    pub(crate) call: Option<ModelCall>,
+    /// Its answer is kept under this, if it comes to one.
+    pub(crate) keep: Option<Keep>,
+    /// What its answer was found under, if it was given before.
+    pub(crate) recalled: Option<Digest>,
+    /// Identical requests wait until this is gone: when the answer is where they can find it.
+    pub(crate) lead: Option<Box<dyn Send + Sync>>,
+    /// Its place in the traces: one span, in the caller's trace if there is one, until the run is recorded.
+    span: tracing::Span,
+    ended: bool,
+}
+
+/// The trace that a request belongs to, as its headers say.
+#[derive(Debug, Default)]
+pub(crate) struct Trace {
+    pub(crate) parent: Option<String>,
+    pub(crate) state: Option<String>,
+}
+
+impl Trace {
+    pub(crate) fn of(headers: &HeaderMap) -> Self {
+        let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let parent = text("traceparent").filter(|parent| telemetry::context::trace_id(parent).is_some());
+        Self { parent, state: text("tracestate") }
+    }
+
+    /// The trace's id, for the record.
+    pub(crate) fn id(&self) -> Option<&str> {
+        self.parent.as_deref().and_then(telemetry::context::trace_id)
+    }
+}
+
+/// How a run ends.
+pub(crate) enum End {
+    /// With an answer.
+    Answered {
+        /// As it is recorded.
+        answer: Value,
+        saved: Saved,
+    },
+    /// Refused by policy.
+    Blocked,
+    /// With an error, after as much of an answer as there was.
+    Failed { code: String, message: String, answer: Option<Value> },
+    /// The caller hung up, after as much of an answer as there was.
+    Cancelled { answer: Option<Value> },
+}
+
+impl OpenRun {
+    pub(crate) fn new(
+        app: &App,
+        opening: Opening,
+        request: Arc<Request>,
+        trace: &Trace,
+        explanation: RouteExplanation,
+    ) -> Self {
+        let span = tracing::info_span!(
+            "model_call",
+            run = %opening.run,
+            model = opening.model,
+            wire = opening.wire,
+            route = tracing::field::Empty,
+            status = tracing::field::Empty,
+        );
+        telemetry::context::continue_trace(&span, trace.parent.as_deref(), trace.state.as_deref());
+        Self {
+            app: app.clone(),
+            span,
+            opening: Arc::new(opening),
+            request,
+            watch: Stopwatch::start(),
+            explanation,
+            estimate: Estimate::default(),
+            attempts: Vec::new(),
+            call: None,
+            keep: None,
+            recalled: None,
+            lead: None,
+            ended: false,
+        }
+    }
+
+    /// How the caller of this run is spoken to.
+    pub(crate) fn tongue(&self) -> Tongue {
+        Tongue::of(&self.request, self.opening.run, self.opening.started_at)
+    }
+
+    /// Notes whom was asked so far, and how that went.
+    pub(crate) fn tried(&mut self, attempts: &[Attempt]) {
+        self.attempts = attempts.iter().map(record::attempt).collect();
+        // Whoever was asked last is who will have to be paid, should nobody wait for the end.
+        if let Some(last) = attempts.iter().rfind(|attempt| attempt.was_sent()) {
+            self.call = Some(ModelCall::begun(&last.upstream, &last.model));
+        }
+    }
+
+    /// Notes who answers.
+    pub(crate) fn answered_by(&mut self, ready: &Ready) {
+        let (upstream, model) = (ready.target.upstream.name(), &*ready.target.model);
+        self.call = Some(ModelCall::begun(upstream, model));
+        self.explanation.left_out.clone_from(&ready.left_out);
+        if self.attempts.len() > 1 {
+            self.explanation.fallback = Some(format!(
+                "{upstream}/{model} answered, after {} before it did not",
+                self.attempts.len() - 1
+            ));
+        }
+    }
+
+    /// Ends the run. It is on the disk when the task is done; the task goes on though nobody waits for it.
+    pub(crate) fn end(mut self, end: End) -> JoinHandle<Result<(), ApiError>> {
+        self.record(end)
+    }
+
+    /// Ends the run because policy does not let it go on.
+    pub(crate) async fn block(self) -> ApiError {
+        let (run, verdict) = (self.opening.run, self.opening.verdict.clone());
+        match settled(self.end(End::Blocked)).await {
+            Ok(()) => ApiError::Blocked { run, verdict },
+            Err(error) => error,
+        }
+    }
+
+    /// Ends the run with an error. What is returned is for the caller: that error, or that it could not be recorded.
+    pub(crate) async fn fail(mut self, error: ApiError) -> ApiError {
+        let (code, message) = error.in_brief();
+        if error.may_be_billed() {
+            self.used(&Answer::nothing());
+        } else {
+            self.call = None;
+        }
+        match settled(self.end(End::Failed { code, message, answer: None })).await {
+            Ok(()) => error,
+            Err(unrecorded) => unrecorded,
+        }
+    }
+
+    /// Notes what the call has used, by the upstream's word or, where it has none, by our own count.
+    pub(crate) fn used(&mut self, answer: &Answer) {
+        let Some(call) = &mut self.call else { return };
+        let complete = answer.choices.iter().any(|choice| choice.stop.is_some());
+        call.stop = answer.choices.first().and_then(|choice| choice.stop.as_ref()).map(wire::Stop::as_str);
+        match answer.usage {
+            Some(usage) if complete => (call.usage, call.estimated) = (usage, false),
+            // An answer that was cut off has been paid for as far as it came, whatever was said at its beginning.
+            said => {
+                call.usage = said.unwrap_or_default();
+                if said.is_none() {
+                    call.usage.input_tokens = providers::tokens::rough_request(&self.request);
+                }
+                let written = providers::tokens::rough(&spoken(answer));
+                call.usage.output_tokens = call.usage.output_tokens.max(written);
+                call.estimated = true;
+            }
+        }
+        call.cost = self.app.models.cost(&call.model, &call.usage);
+    }
+
+    /// Notes what a call that wrote nothing has used.
+    pub(crate) fn spent(&mut self, usage: Option<Usage>) {
+        let Some(call) = &mut self.call else { return };
+        call.estimated = usage.is_none();
+        call.usage = usage.unwrap_or_else(|| Usage {
+            input_tokens: providers::tokens::rough_request(&self.request),
+            ..Usage::default()
+        });
+        call.cost = self.app.models.cost(&call.model, &call.usage);
+    }
+
+    fn record(&mut self, end: End) -> JoinHandle<Result<(), ApiError>> {
+        self.ended = true;
+        let (status, answer, error, saved) = match end {
+            End::Answered { answer, saved } => (RunStatus::Completed, Some(answer), None, saved),
+            End::Blocked => (RunStatus::Blocked, None, None, Saved::default()),
+            End::Failed { code, message, answer } => {
+                (RunStatus::Failed, answer, Some((code, message)), Saved::default())
+            }
+            End::Cancelled { answer } => (RunStatus::Cancelled, answer, None, Saved::default()),
+        };
+        let (app, opening, lead) = (self.app.clone(), self.opening.clone(), self.lead.take());
+        app.count(self.explanation.route);
+        self.span.record("route", self.explanation.route.as_str());
+        self.span.record("status", tracing::field::debug(status));
+        let span = self.span.clone();
+        let ending = Ending {
+            status,
+            ghost_saved: self.ghost_saved(),
+            explanation: self.explanation.clone(),
+            attempts: std::mem::take(&mut self.attempts),
+            call: self.call.take(),
+            answer,
+            error,
+            saved,
+            // Errors, cut streams and blocked answers are never used again.
+            keep: self.keep.filter(|_| status == RunStatus::Completed),
+            recalled: self.recalled,
+            finished_at: now(),
+            latency_ms: self.watch.millis(),
+        };
+        let tasks = app.tasks.clone();
+        tasks.spawn(async move {
+            let commit =
+                record::commit(&opening, &ending, app.rules.text(), &app.mask, |count| app.salts(count));
+            let commit = commit.map_err(unrecorded)?;
+            let written = app.of(opening.caller.tenant).commit(commit).await.map_err(unrecorded);
+            // Whoever waits for this answer finds it now, or learns that there is none.
+            drop(lead);
+            drop(span);
+            written
+        })
+    }
+
+    /// What the ghost would have saved: the price of this very call, now that it is known.
+    fn ghost_saved(&self) -> MicroUsd {
+        let Some(ghost) = &self.explanation.ghost else { return MicroUsd::default() };
+        let paid = self.call.as_ref().and_then(|call| call.cost);
+        paid.or(ghost.saved_usd).unwrap_or_default()
+    }
+}
+
+impl Drop for OpenRun {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.used(&Answer::nothing());
+            self.record(End::Cancelled { answer: None });
+        }
+    }
+}
+
+/// Waits for the run to be where it cannot be lost.
+pub(crate) async fn settled(task: JoinHandle<Result<(), ApiError>>) -> Result<(), ApiError> {
+    match task.await {
+        Ok(written) => written,
+        Err(error) => Err(unrecorded(error)),
+    }
+}
+
+/// The answer as it is recorded.
+pub(crate) fn recorded(answer: &Answer) -> Value {
+    // An answer is JSON already; writing it out cannot fail.
+    serde_json::to_value(answer).unwrap_or_default()
+}
+
+/// Everything that a model wrote, as text.
+fn spoken(answer: &Answer) -> String {
+    let parts = answer.choices.iter().flat_map(|choice| &choice.parts);
+    let texts = parts.map(|part| match part {
+        Part::Text { text, .. } | Part::Thinking { text, .. } | Part::Refusal { text } => text.as_str(),
+        Part::ToolCall(call) => call.arguments.as_str(),
+        _ => "",
+    });
+    texts.collect()
+}

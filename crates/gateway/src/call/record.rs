@@ -1,0 +1,215 @@
+//! Writing a model call down: what happened becomes events, the events become one commit.
+
+use std::num::NonZeroU32;
+
+use governance::Action;
+use ledger::canonical::CanonicalError;
+use ledger::{Recorder, Salt, sha256};
+use providers::upstream::Attempt;
+use schema::{Digest, MicroUsd, RouteExplanation, RunId, RunKind, RunStatus, Timestamp, Usage, Verdict};
+use serde_json::{Map, Value, json};
+use store::{Append, CacheKind, CacheWrite, Commit, Settle};
+use telemetry::mask::Mask;
+
+use crate::identity::Caller;
+use crate::record::{VALUE_DEPTH, recordable};
+
+/// How a run began.
+pub(crate) struct Opening {
+    pub(crate) run: RunId,
+    pub(crate) caller: Caller,
+    pub(crate) kind: RunKind,
+    pub(crate) wire: &'static str,
+    /// The model that was asked for, by its canonical name.
+    pub(crate) model: String,
+    pub(crate) stream: bool,
+    /// The caller's trace that it is a part of.
+    pub(crate) trace: Option<String>,
+    pub(crate) request: Value,
+    pub(crate) facts: Value,
+    pub(crate) action: Action,
+    pub(crate) verdict: Verdict,
+    pub(crate) started_at: Timestamp,
+}
+
+/// How it ended.
+pub(crate) struct Ending {
+    pub(crate) status: RunStatus,
+    pub(crate) explanation: RouteExplanation,
+    /// Every time an upstream was asked, as it went.
+    pub(crate) attempts: Vec<Value>,
+    /// The model call that counts, if there was one.
+    pub(crate) call: Option<ModelCall>,
+    pub(crate) answer: Option<Value>,
+    /// The code and the words of what went wrong.
+    pub(crate) error: Option<(String, String)>,
+    /// What a cheaper route saved against the live one.
+    pub(crate) saved: Saved,
+    /// What one would have saved, had the key not been one that only observes.
+    pub(crate) ghost_saved: MicroUsd,
+    /// What the answer is kept under, if it may be used again.
+    pub(crate) keep: Option<Keep>,
+    /// What it was found under, if it was used again.
+    pub(crate) recalled: Option<Digest>,
+    pub(crate) finished_at: Timestamp,
+    pub(crate) latency_ms: u64,
+}
+
+/// One call of a model.
+#[derive(Debug, Clone)]
+pub(crate) struct ModelCall {
+    pub(crate) upstream: String,
+    pub(crate) model: String,
+    pub(crate) stop: Option<&'static str>,
+    pub(crate) usage: Usage,
+    /// Whether the usage is our own count because the upstream did not say.
+    pub(crate) estimated: bool,
+    /// Absent when the price is not known, which is not the same as free.
+    pub(crate) cost: Option<MicroUsd>,
+}
+
+impl ModelCall {
+    /// A call of which nothing is known yet but whom it went to.
+    pub(crate) fn begun(upstream: &str, model: &str) -> Self {
+        Self {
+            upstream: upstream.to_owned(),
+            model: model.to_owned(),
+            stop: None,
+            usage: Usage::default(),
+            estimated: true,
+            cost: None,
+        }
+    }
+}
+
+/// What was saved.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Saved {
+    pub(crate) money: MicroUsd,
+    pub(crate) millis: u64,
+}
+
+/// How an answer is kept.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Keep {
+    pub(crate) key: Digest,
+    pub(crate) until: Timestamp,
+    /// How many the tenant may have.
+    pub(crate) at_most: Option<NonZeroU32>,
+}
+
+/// The whole story as one commit: its events, the leaf that binds them, and the answer to be found again.
+pub(crate) fn commit(
+    opening: &Opening,
+    ending: &Ending,
+    policy: &str,
+    mask: &Mask,
+    salts: impl FnOnce(usize) -> Vec<Salt>,
+) -> Result<Commit, CanonicalError> {
+    let mut events = events(opening, ending, policy);
+    for value in events.iter_mut().flat_map(|(.., fields)| fields.values_mut()) {
+        *value = recordable(value.take(), mask, VALUE_DEPTH);
+    }
+    let keep = ending.keep.filter(|keep| keep_answer(&mut events, ending, *keep));
+    let count = events.iter().map(|(.., fields)| fields.len()).sum();
+    // Enough salts are drawn for every field, so the fallback is never taken.
+    let mut salts = salts(count).into_iter();
+    let mut recorder = Recorder::new(opening.caller.tenant, opening.run);
+    for (at, r#type, fields) in events {
+        recorder.append(at, r#type, fields, || salts.next().unwrap_or(Salt::from_bytes([0; 16])))?;
+    }
+    let events = recorder.end();
+    let cache = keep.and_then(|keep| CacheWrite::of_run(opening.run, &events, keep.at_most));
+    let subject = opening.caller.subject.clone();
+    let append = Append { events, settle: Settle::Leaf, subject };
+    Ok(Commit {
+        appends: vec![append],
+        policies: vec![policy.to_owned()],
+        cache: cache.into_iter().collect(),
+        touched: ending.recalled.map(|key| (CacheKind::ExactResponse, key)).into_iter().collect(),
+        ..Commit::default()
+    })
+}
+
+/// An event on its way to the record.
+type Told = (Timestamp, &'static str, Map<String, Value>);
+
+/// Notes at the end of the run what its answer is kept under. An answer that is not recorded as it was given cannot be
+/// given again, and is not kept.
+fn keep_answer(events: &mut [Told], ending: &Ending, keep: Keep) -> bool {
+    let Some((.., finished)) = events.last_mut() else { return false };
+    let answer = finished.get("answer").filter(|answer| Some(*answer) == ending.answer.as_ref());
+    let Some(bytes) = answer.map(|answer| answer.to_string().len()) else { return false };
+    finished.insert("cacheKey".to_owned(), json!(keep.key));
+    finished.insert("cacheExpiresAt".to_owned(), json!(keep.until));
+    finished.insert("cacheBytes".to_owned(), json!(bytes));
+    true
+}
+
+fn events(opening: &Opening, ending: &Ending, policy: &str) -> Vec<Told> {
+    let Caller { app, agent, subject, gateway_mode, key, .. } = &opening.caller;
+    let (started_at, finished_at) = (opening.started_at, ending.finished_at);
+    let mut started = json!({
+        "kind": opening.kind, "app": app, "agent": agent, "subject": subject, "gatewayMode": gateway_mode,
+        "keyId": key, "model": opening.model, "wire": opening.wire, "stream": opening.stream,
+        "request": opening.request,
+    });
+    if let Some(trace) = &opening.trace {
+        started["traceId"] = json!(trace);
+    }
+    let Verdict { effect, policy: name, rule } = &opening.verdict;
+    let decided = json!({
+        "engine": governance::ENGINE, "policies": [sha256(policy.as_bytes())],
+        "facts": opening.facts, "action": opening.action.as_str(),
+        "verdict": { "effect": effect, "policy": name, "rule": rule },
+    });
+    let mut events = vec![(started_at, "run.started", started), (started_at, "policy.decided", decided)];
+    for attempt in &ending.attempts {
+        events.push((finished_at, "model.attempted", attempt.clone()));
+    }
+    if let Some(call) = &ending.call {
+        let mut completed = json!({
+            "provider": call.upstream, "model": call.model, "finishReason": call.stop,
+            "usageEstimated": call.estimated,
+        });
+        totals(&mut completed, call.usage, call.cost);
+        events.push((finished_at, "model.completed", completed));
+    }
+    let mut finished = json!({
+        "status": ending.status, "route": ending.explanation.route, "explanation": ending.explanation,
+        "savedMicroUsd": ending.saved.money.0, "savedMs": ending.saved.millis,
+        "ghostSavedMicroUsd": ending.ghost_saved.0,
+        "ghostRoute": ending.explanation.ghost.as_ref().map(|ghost| ghost.route),
+        "provider": ending.call.as_ref().map(|call| &call.upstream),
+        "latencyMs": ending.latency_ms, "answer": ending.answer,
+    });
+    // Without a model call nothing was spent; with one whose price is unknown, the sum is unknown too.
+    let cost = ending.call.as_ref().map_or(Some(MicroUsd(0)), |call| call.cost);
+    totals(&mut finished, ending.call.as_ref().map(|call| call.usage).unwrap_or_default(), cost);
+    if let Some((code, message)) = &ending.error {
+        finished["errorCode"] = json!(code);
+        finished["error"] = json!(message);
+    }
+    events.push((finished_at, "run.finished", finished));
+    let object = |value: Value| if let Value::Object(fields) = value { fields } else { Map::new() };
+    events.into_iter().map(|(at, r#type, fields)| (at, r#type, object(fields))).collect()
+}
+
+/// One time that an upstream was asked, or was not, and how that went.
+pub(crate) fn attempt(attempt: &Attempt) -> Value {
+    json!({
+        "provider": &*attempt.upstream, "model": &*attempt.model, "key": attempt.key,
+        "outcome": attempt.outcome.to_string(), "fault": attempt.fault.map(|fault| fault.to_string()),
+        "startedMs": attempt.started_ms, "tookMs": attempt.took_ms,
+    })
+}
+
+/// What was used and spent, in the fields that add up over the events of a run.
+fn totals(event: &mut Value, usage: Usage, cost: Option<MicroUsd>) {
+    event["costMicroUsd"] = json!(cost.map(|MicroUsd(micros)| micros));
+    event["inputTokens"] = json!(usage.input_tokens);
+    event["outputTokens"] = json!(usage.output_tokens);
+    event["cacheReadTokens"] = json!(usage.cache_read_tokens);
+    event["cacheWriteTokens"] = json!(usage.cache_write_tokens + usage.cache_write_long_tokens);
+    event["reasoningTokens"] = json!(usage.reasoning_tokens);
+}

@@ -1,0 +1,74 @@
+//! Texts of callers that name something, checked once where they come in.
+
+use std::fmt;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+
+/// The name of something: 1 to 120 characters, none of them a control character.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(crate) struct Name(String);
+
+/// A text that people wrote: 1 to 2,000 characters.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(crate) struct Note(String);
+
+impl Name {
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl TryFrom<String> for Name {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let fits = (1..=120).contains(&text.chars().count()) && !text.chars().any(char::is_control);
+        if fits { Ok(Self(text)) } else { Err("expected 1 to 120 visible characters") }
+    }
+}
+impl From<Name> for String {
+    fn from(name: Name) -> Self {
+        name.0
+    }
+}
+
+impl TryFrom<String> for Note {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let fits = (1..=2_000).contains(&text.chars().count());
+        if fits { Ok(Self(text)) } else { Err("expected 1 to 2000 characters") }
+    }
+}
+impl From<Note> for String {
+    fn from(note: Note) -> Self {
+        note.0
+    }
+}
+
+macro_rules! text_schema {
+    ($type:ident, $most:literal, $pattern:literal, $about:literal) => {
+        impl JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($type).into()
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "string", "minLength": 1, "maxLength": $most, "pattern": $pattern, "description": $about })
+            }
+        }
+    };
+}
+text_schema!(Name, 120, "^[^\\u0000-\\u001f\\u007f-\\u009f]+$", "1 to 120 visible characters");
+text_schema!(Note, 2000, "", "1 to 2000 characters");

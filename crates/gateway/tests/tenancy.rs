@@ -1,0 +1,362 @@
+//! No tenant sees, counts or changes anything of another: every endpoint of the document is tried with another tenant's
+//! key and another tenant's ids. An endpoint that is added joins by itself; one with an id that this test cannot make
+//! fails it, so nobody can forget.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a helper of tests may fail as a test does"
+)]
+
+mod world;
+
+use http_body_util::BodyExt as _;
+use hyper::body::Bytes;
+use schema::{JobId, TenantId, Timestamp};
+use serde_json::{Map, Value, json};
+use store::{Commit, NewJob, Retry};
+use world::{Setup, World};
+
+/// What a tenant is, and one of everything it can have. Its names are in every place where a caller can put one.
+struct Tenant {
+    id: String,
+    /// An admin key with every scope.
+    token: String,
+    key: String,
+    /// A second key, to be taken back.
+    spare: String,
+    run: String,
+    job: String,
+    subject: String,
+    /// A word that is in everything of its own.
+    mark: String,
+}
+
+impl Tenant {
+    async fn new(world: &World, name: &str) -> Self {
+        let mark = format!("mark-of-{name}");
+        let made = world.operate("POST", "/api/v1/tenants", &json!({ "name": mark })).await.json();
+        let id = made["tenant"]["id"].as_str().unwrap().to_owned();
+        let key = json!({ "name": mark, "admin": true, "tenant": id });
+        let made = world.operate("POST", "/api/v1/keys", &key).await.json();
+        let (token, key) = (text(&made["token"]), text(&made["key"]["id"]));
+        let spare = world.with(&token, "POST", "/api/v1/keys", &json!({ "name": mark })).await.json();
+        let subject = format!("subject-{mark}");
+        let bearer = format!("Bearer {token}");
+        let headers = [
+            ("authorization", bearer.as_str()),
+            ("x-punk-app", &mark),
+            ("x-punk-agent", &mark),
+            ("x-punk-subject", &subject),
+        ];
+        let chat =
+            json!({ "model": "gpt-4o", "temperature": 0, "messages": [{ "role": "user", "content": mark }] });
+        let reply = world.send("POST", "/v1/chat/completions", &headers, &chat).await;
+        assert_eq!(reply.status, 200, "{reply:?}");
+        let run = reply.header("x-punk-run-id").unwrap().to_owned();
+        world.send("POST", "/api/v1/runs", &headers, &json!({ "model": mark })).await;
+        let job = dead_job(world, id.parse().unwrap(), &mark).await;
+        Self { id, token, key, spare: text(&spare["key"]["id"]), run, job, subject, mark }
+    }
+
+    /// Whether a text has anything of this tenant in it.
+    fn is_in(&self, text: &str) -> bool {
+        [&self.id, &self.token, &self.key, &self.spare, &self.run, &self.job, &self.mark]
+            .iter()
+            .any(|word| text.contains(word.as_str()))
+    }
+
+    /// The id of this tenant for a part of a path or a member of a body, by what the document says of it. Nothing for what
+    /// belongs to no tenant; whatever is new has to be added here.
+    fn id_for(&self, path: &str, name: &str, schema: &Value) -> Option<&str> {
+        match (path, name, schema["$ref"].as_str().unwrap_or("")) {
+            (.., "#/components/schemas/Id_run") => Some(&self.run),
+            (.., "#/components/schemas/Id_job") => Some(&self.job),
+            (.., "#/components/schemas/Id_key") => Some(&self.spare),
+            (.., "#/components/schemas/Id_ten") => Some(&self.id),
+            (.., "#/components/schemas/Subject") if path.contains("{subject}") => Some(&self.subject),
+            (_, "runId", _) => Some(&self.run),
+            ("/v1/models/{model}", ..) | ("/docs/{file}", ..) => None,
+            (_, "sessionId", _) => None,
+            other => panic!("{other:?} is an id, and nobody says how to make a foreign one"),
+        }
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap().to_owned()
+}
+
+/// A job that was given up.
+async fn dead_job(world: &World, tenant: TenantId, mark: &str) -> String {
+    let at = Timestamp::from_millis(1_000).unwrap();
+    let mut bytes = [7; 10];
+    for (byte, letter) in bytes.iter_mut().zip(mark.bytes().rev()) {
+        *byte = letter;
+    }
+    let id = JobId::new(1_000, bytes);
+    let job = NewJob {
+        id,
+        kind: mark.to_owned(),
+        key: None,
+        payload: json!({}),
+        priority: 0,
+        run_at: at,
+        max_attempts: 1,
+    };
+    world.store.tenant(tenant).commit(Commit { jobs: vec![job], ..Commit::default() }).await.unwrap();
+    let jobs = world.store.jobs();
+    let claimed = jobs
+        .claim(&[mark.to_owned()], at, Timestamp::from_millis(9_000).unwrap(), std::num::NonZeroU32::MIN)
+        .await
+        .unwrap();
+    let claimed = &claimed[0];
+    jobs.fail(claimed.job.id, claimed.token, "given up", Retry::Never).await.unwrap();
+    id.to_string()
+}
+
+/// One operation of the document.
+struct Operation {
+    method: String,
+    path: String,
+    told: Value,
+}
+
+impl Operation {
+    fn all() -> Vec<Self> {
+        let document = gateway::openapi();
+        let paths = document["paths"].as_object().unwrap();
+        let each = paths.iter().flat_map(|(path, operations)| {
+            operations.as_object().unwrap().iter().map(|(method, told)| Self {
+                method: method.to_ascii_uppercase(),
+                path: path.clone(),
+                told: told.clone(),
+            })
+        });
+        each.collect()
+    }
+
+    fn name(&self) -> String {
+        format!("{} {}", self.method, self.path)
+    }
+
+    /// Whether a tenant's own key may call it.
+    fn is_for_tenants(&self) -> bool {
+        !matches!(self.told["x-punk-guard"].as_str().unwrap(), "public" | "installation")
+    }
+
+    fn is_stream(&self) -> bool {
+        self.told["responses"]["200"]["content"]
+            .as_object()
+            .is_some_and(|content| content.keys().eq(["text/event-stream"]))
+    }
+
+    /// The address with the ids of `owner` in it, and whether there are any.
+    fn address(&self, owner: &Tenant) -> (String, bool) {
+        let (mut address, mut has_id) = (self.path.clone(), false);
+        for parameter in
+            self.told["parameters"].as_array().into_iter().flatten().filter(|each| each["in"] == "path")
+        {
+            let name = parameter["name"].as_str().unwrap();
+            let id = owner.id_for(&self.path, name, &parameter["schema"]);
+            has_id |= id.is_some();
+            address = address.replace(&format!("{{{name}}}"), id.unwrap_or("gpt-4o"));
+        }
+        (address, has_id)
+    }
+
+    /// The names of query parameters that are ids of `owner`, but for places in lists.
+    fn query(&self, owner: &Tenant) -> Vec<(String, String)> {
+        let parameters = self.told["parameters"].as_array().into_iter().flatten();
+        let ids = parameters.filter(|each| {
+            let is_id = each["schema"]["$ref"].as_str().is_some_and(|place| place.contains("/Id_"));
+            each["in"] == "query" && is_id && each["name"] != "before" && each["name"] != "after"
+        });
+        ids.map(|each| {
+            let name = each["name"].as_str().unwrap();
+            (name.to_owned(), owner.id_for(&self.path, name, &each["schema"]).unwrap().to_owned())
+        })
+        .collect()
+    }
+
+    /// The body of the document's example, and the members of it that are ids, with those of `owner`.
+    fn body(&self, document: &Value, owner: &Tenant) -> (Value, Map<String, Value>) {
+        let content = &self.told["requestBody"]["content"]["application/json"];
+        let mut schema = &content["schema"];
+        if let Some(place) = schema["$ref"].as_str() {
+            schema = document.pointer(place.trim_start_matches('#')).unwrap();
+        }
+        let mut ids = Map::new();
+        for (name, schema) in schema["properties"].as_object().into_iter().flatten() {
+            let place = schema["$ref"].as_str().or_else(|| schema["anyOf"][0]["$ref"].as_str()).unwrap_or("");
+            if name.ends_with("Id") || name == "tenant" || place.contains("/Id_") {
+                let schema = json!({ "$ref": place });
+                if let Some(id) = owner.id_for(&self.path, name, &schema) {
+                    ids.insert(name.clone(), json!(id));
+                }
+            }
+        }
+        (content["example"].clone(), ids)
+    }
+}
+
+/// Everything that a tenant can see of itself.
+async fn all_of(world: &World, tenant: &Tenant) -> Vec<(String, Value)> {
+    let mut seen = Vec::new();
+    for operation in Operation::all() {
+        if operation.method == "GET" && operation.is_for_tenants() && !operation.is_stream() {
+            let (address, _) = operation.address(tenant);
+            let reply = world.with(&tenant.token, "GET", &address, &Value::Null).await;
+            assert_eq!(reply.status, 200, "{address}: {reply:?}");
+            // A packet is signed anew each time; what it is about is in the run.
+            if !address.ends_with("evidence-packet") {
+                seen.push((address, reply.json()));
+            }
+        }
+    }
+    seen
+}
+
+#[tokio::test]
+async fn a_foreign_id_is_not_there_whatever_is_asked_of_it() {
+    try_foreign_ids(Setup::protected()).await;
+    try_foreign_ids(Setup::on_disk()).await;
+}
+
+async fn try_foreign_ids(setup: Setup) {
+    let world = setup.start().await;
+    let (owner, stranger) = (Tenant::new(&world, "alice").await, Tenant::new(&world, "bob").await);
+    let document = gateway::openapi();
+    let before = all_of(&world, &owner).await;
+    let mut tried = 0;
+    for operation in Operation::all().iter().filter(|operation| operation.is_for_tenants()) {
+        let name = operation.name();
+        let (body, ids) = operation.body(&document, &owner);
+        let (foreign, has_id) = operation.address(&owner);
+        if has_id {
+            tried += 1;
+            let reply = world.with(&stranger.token, &operation.method, &foreign, &body).await;
+            assert_eq!(reply.status, 404, "{name} with a foreign id: {reply:?}");
+            assert!(!owner.is_in(&String::from_utf8_lossy(&reply.body)), "{name}: {reply:?}");
+        }
+        let (own, _) = operation.address(&stranger);
+        for (member, id) in ids {
+            tried += 1;
+            let mut body = body.clone();
+            body[&member] = id;
+            let reply = world.with(&stranger.token, &operation.method, &own, &body).await;
+            assert_eq!(reply.status, 404, "{name} with a foreign {member}: {reply:?}");
+        }
+        for (parameter, id) in operation.query(&owner) {
+            if operation.is_stream() {
+                continue;
+            }
+            tried += 1;
+            let address = format!("{own}?{parameter}={id}");
+            let reply = world.with(&stranger.token, &operation.method, &address, &body).await;
+            // A list that is asked for what is somebody else's has nothing to show.
+            let is_empty = reply.status == 200 && reply.json()["runs"] == json!([]);
+            assert!(reply.status == 404 || is_empty, "{name} with a foreign {parameter}: {reply:?}");
+        }
+    }
+    assert!(tried >= 10, "only {tried} ids were tried");
+    assert_eq!(all_of(&world, &owner).await, before, "nothing of the owner's has changed");
+}
+
+#[tokio::test]
+async fn the_owner_finds_what_a_stranger_does_not() {
+    let world = Setup::protected().start().await;
+    let owner = Tenant::new(&world, "alice").await;
+    let document = gateway::openapi();
+    let mut operations: Vec<Operation> = Operation::all()
+        .into_iter()
+        .filter(|operation| operation.is_for_tenants() && !operation.is_stream())
+        .collect();
+    // What takes something away comes last.
+    operations.sort_by_key(|operation| operation.method == "DELETE");
+    for operation in operations {
+        let (mut body, ids) = operation.body(&document, &owner);
+        if let Some(members) = body.as_object_mut() {
+            members.extend(ids);
+        }
+        let (address, _) = operation.address(&owner);
+        let reply = world.with(&owner.token, &operation.method, &address, &body).await;
+        assert!(reply.status < 300, "{}: {reply:?}", operation.name());
+    }
+}
+
+#[tokio::test]
+async fn lists_counts_and_answers_have_nothing_foreign_in_them() {
+    look_for_the_foreign(Setup::protected()).await;
+    look_for_the_foreign(Setup::on_disk()).await;
+}
+
+async fn look_for_the_foreign(setup: Setup) {
+    let world = setup.start().await;
+    let owner = Tenant::new(&world, "alice").await;
+    let stranger = Tenant::new(&world, "bob").await;
+    let document = gateway::openapi();
+    let before = all_of(&world, &owner).await;
+    for operation in
+        Operation::all().iter().filter(|operation| operation.is_for_tenants() && !operation.is_stream())
+    {
+        let (mut body, ids) = operation.body(&document, &stranger);
+        if let Some(members) = body.as_object_mut() {
+            members.extend(ids);
+        }
+        let (address, _) = operation.address(&stranger);
+        let reply = world.with(&stranger.token, &operation.method, &address, &body).await;
+        assert!(!owner.is_in(&String::from_utf8_lossy(&reply.body)), "{}: {reply:?}", operation.name());
+    }
+    assert_eq!(all_of(&world, &owner).await, before, "nothing that a stranger did shows");
+}
+
+#[tokio::test]
+async fn an_answer_that_was_kept_for_one_tenant_is_not_told_to_another() {
+    let world = Setup::protected().start().await;
+    let (owner, stranger) = (Tenant::new(&world, "alice").await, Tenant::new(&world, "bob").await);
+    let call = json!({ "toolName": "crm", "args": { "id": 7 } });
+    let mut result = call.clone();
+    (result["result"], result["ttlSeconds"]) = (json!(owner.mark), json!(600));
+    let check = |token: String| {
+        let (world, call) = (&world, call.clone());
+        async move { world.with(&token, "POST", "/api/v1/tool-cache/check", &call).await.json() }
+    };
+    assert_eq!(
+        world.with(&owner.token, "POST", "/api/v1/tool-cache/store", &result).await.json(),
+        json!({ "stored": true })
+    );
+    assert_eq!(check(owner.token.clone()).await, json!({ "hit": true, "result": owner.mark }));
+    assert_eq!(check(stranger.token.clone()).await, json!({ "hit": false }));
+    assert_eq!(
+        world
+            .with(&stranger.token, "DELETE", "/api/v1/cache?cacheType=tool_result", &Value::Null)
+            .await
+            .json()["removed"],
+        0
+    );
+    assert_eq!(check(owner.token.clone()).await["hit"], true);
+}
+
+#[tokio::test]
+async fn a_feed_tells_nothing_of_another_tenant() {
+    let world = Setup::protected().start().await;
+    let (owner, stranger) = (Tenant::new(&world, "alice").await, Tenant::new(&world, "bob").await);
+    for query in ["?after=0-0".to_owned(), format!("?after=0-0&run={}", owner.run), String::new()] {
+        let bearer = format!("Bearer {}", stranger.token);
+        let path = format!("/api/v1/events{query}");
+        let response = world.response("GET", &path, &[("authorization", &bearer)], Bytes::new()).await;
+        let mut body = response.into_body();
+        let mut told = String::new();
+        // What the owner does now is not told; what the stranger does is, and ends the wait.
+        world.chat(&owner.token, &owner.mark).await;
+        let last = world.chat(&stranger.token, "the last thing").await;
+        let until = if query.contains("run=") { "hello" } else { last.as_str() };
+        while !told.contains(until) {
+            let frame = body.frame().await.expect("it goes on").unwrap();
+            told.push_str(std::str::from_utf8(&frame.into_data().unwrap()).unwrap());
+        }
+        assert!(!owner.is_in(&told), "{query}: {told}");
+    }
+}

@@ -1,0 +1,208 @@
+//! A real server over the store in memory, and a client to talk to it.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    dead_code,
+    reason = "a helper of tests may fail as a test does, and no test uses all of it"
+)]
+
+pub(crate) mod upstream;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crypto::{KeyRing, Purpose, Secret};
+use gateway::{Access, Door, Installation, Models, Rates, Web};
+use http::{HeaderMap, Method, Request, StatusCode};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Bytes;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::TokioExecutor;
+use providers::mock::Pace;
+use providers::model::Catalogue;
+use providers::pricing::PriceList;
+use retention::Keeper;
+use schema::Timestamp;
+use serde_json::{Value, json};
+use store::Store;
+use store::memory::MemoryStore;
+use telemetry::mask::Mask;
+use telemetry::metrics::{Build, Metrics};
+use tokio::sync::oneshot;
+
+/// The bootstrap key of a gateway with keys.
+pub(crate) const OPERATOR: &str = "operator-key-of-the-tests";
+
+/// How the gateway is set up.
+pub(crate) struct Setup {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) api_key: Option<&'static str>,
+    pub(crate) rates: Rates,
+    pub(crate) web: Web,
+    pub(crate) models: Models,
+}
+
+impl Setup {
+    /// With keys, and without limits.
+    pub(crate) fn protected() -> Self {
+        Self { api_key: Some(OPERATOR), ..Self::open() }
+    }
+
+    /// Without keys, and without limits.
+    pub(crate) fn open() -> Self {
+        Self {
+            store: Arc::new(MemoryStore::new()),
+            api_key: None,
+            rates: Rates::NONE,
+            web: Web::default(),
+            models: pretended(),
+        }
+    }
+
+    /// With keys, and over a database on the disk.
+    pub(crate) fn on_disk() -> Self {
+        // It lies beside the other temporary files, and goes when the system clears those.
+        let path = tempfile::tempdir().unwrap().keep().join("punk.db");
+        let store = store::sqlite::SqliteStore::open(&path, store::sqlite::Durability::Commit).unwrap();
+        Self { store: Arc::new(store), ..Self::protected() }
+    }
+
+    pub(crate) async fn start(self) -> World {
+        let folder = tempfile::tempdir().unwrap();
+        let mut keys = KeyRing::open(folder.path()).unwrap();
+        let made = jiff::Timestamp::from_millisecond(1).unwrap();
+        keys.generate(Purpose::Log, made).unwrap();
+        keys.generate(Purpose::Seal, made).unwrap();
+        self.store.seal_with(store::Masters::new(keys.seal_keys().map(crypto::SealKey::duplicate).collect()));
+        let clock = || Timestamp::from_millis(1_800_000_000_000).unwrap();
+        let build = Build { version: "0", commit: None, target: "test" };
+        let installation = Installation {
+            keeper: Keeper::new(Arc::clone(&self.store), self.store.views(), clock),
+            store: Arc::clone(&self.store),
+            log_name: "test".to_owned(),
+            keys,
+            api_key: self.api_key.map(|key| Secret::new(key.to_owned())),
+            mask: Mask::default(),
+            metrics: Metrics::new(build, 0.0),
+            rates: self.rates,
+            web: self.web,
+            max_body_bytes: 1 << 20,
+            models: self.models,
+            cache: cache::Rules::default(),
+        };
+        let access = if self.api_key.is_some() { Access::ByKey } else { Access::Open };
+        let door = Door::bind("127.0.0.1:0".parse().unwrap(), access).await.unwrap();
+        let server = door.open(installation).unwrap();
+        let address = server.address.to_string();
+        let (stop, stopped) = oneshot::channel::<()>();
+        let ended = tokio::spawn(server.run(async { drop(stopped.await) }, Duration::from_secs(5)));
+        let client = Client::builder(TokioExecutor::new()).build_http();
+        World { address, client, store: self.store, stop: Some(stop), ended: Some(ended), folder }
+    }
+}
+
+/// The built-in provider for everything, without pauses.
+fn pretended() -> Models {
+    Models {
+        catalogue: Catalogue::default(),
+        upstreams: HashMap::new(),
+        prices: PriceList::default(),
+        pace: Pace::Instant,
+    }
+}
+
+/// A running gateway.
+pub(crate) struct World {
+    pub(crate) address: String,
+    client: Client<HttpConnector, Full<Bytes>>,
+    pub(crate) store: Arc<dyn Store>,
+    stop: Option<oneshot::Sender<()>>,
+    ended: Option<tokio::task::JoinHandle<usize>>,
+    folder: tempfile::TempDir,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+impl Reply {
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("no JSON: {self:?}"))
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).and_then(|value| value.to_str().ok())
+    }
+
+    /// The code of an error.
+    #[track_caller]
+    pub(crate) fn code(&self) -> String {
+        self.json()["error"]["code"].as_str().unwrap_or("none").to_owned()
+    }
+}
+
+impl World {
+    /// One request: `headers` as pairs, `body` as JSON unless it is null.
+    pub(crate) async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &Value,
+    ) -> Reply {
+        let bytes = if body.is_null() { Bytes::new() } else { Bytes::from(body.to_string()) };
+        let response = self.response(method, path, headers, bytes).await;
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        Reply { status: parts.status.as_u16(), headers: parts.headers, body }
+    }
+
+    /// An answer whose body is still to come.
+    pub(crate) async fn response(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Bytes,
+    ) -> http::Response<hyper::body::Incoming> {
+        let method: Method = method.parse().unwrap();
+        let mut request = Request::builder().method(method).uri(format!("http://{}{path}", self.address));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        self.client.request(request.body(Full::new(body)).unwrap()).await.unwrap()
+    }
+
+    /// With a key.
+    pub(crate) async fn with(&self, key: &str, method: &str, path: &str, body: &Value) -> Reply {
+        self.send(method, path, &[("authorization", &format!("Bearer {key}"))], body).await
+    }
+
+    /// As the operator.
+    pub(crate) async fn operate(&self, method: &str, path: &str, body: &Value) -> Reply {
+        self.with(OPERATOR, method, path, body).await
+    }
+
+    /// A chat of somebody; returns its run.
+    pub(crate) async fn chat(&self, key: &str, content: &str) -> String {
+        let body = json!({ "model": "gpt-4o", "messages": [{ "role": "user", "content": content }] });
+        let reply = self.with(key, "POST", "/v1/chat/completions", &body).await;
+        assert_eq!(reply.status, StatusCode::OK, "{reply:?}");
+        reply.header("x-punk-run-id").unwrap().to_owned()
+    }
+
+    /// Asks it to stop, and waits. Returns how many connections had to be cut.
+    pub(crate) async fn stop(&mut self) -> usize {
+        drop(self.stop.take());
+        self.ended.take().unwrap().await.unwrap()
+    }
+}
