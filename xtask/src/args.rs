@@ -92,7 +92,7 @@ pub(crate) fn help() -> String {
          cargo xtask bench           cargo bench over the workspace\n\nsteps:",
     );
     for step in STEPS {
-        text.push_str(&format!("\n  {:<10} {}", step.name, step.about));
+        text.push_str(&format!("\n  {:<12} {}", step.name, step.about));
     }
     text
 }

@@ -25,9 +25,14 @@ enum Source {
     Crate(&'static str),
     /// A part of the Rust toolchain. Its program may exist without it, as rustup's empty shell.
     Component(&'static str),
+    /// A Debian package that adds modules to Python. Its program may exist without them.
+    Module {
+        package: &'static str,
+        modules: &'static str,
+    },
 }
 
-use Source::{Component, Crate, Debian};
+use Source::{Component, Crate, Debian, Module};
 
 const fn tool(name: &'static str, programs: &'static [&'static str], source: Source) -> Tool {
     Tool { name, programs, source }
@@ -43,6 +48,9 @@ pub(crate) const FUZZ: Tool = tool("cargo-fuzz", &["cargo-fuzz"], Crate("cargo-f
 pub(crate) const CXX: Tool = tool("c++", &["c++", "g++", "clang++"], Debian("g++"));
 pub(crate) const NODE: Tool = tool("node", &["node"], Debian("nodejs"));
 pub(crate) const NPM: Tool = tool("npm", &["npm"], Debian("npm"));
+/// Debian has what makes virtual environments in a package of its own.
+pub(crate) const PYTHON: Tool =
+    tool("python3-venv", &["python3"], Module { package: "python3-venv", modules: "ensurepip, venv" });
 pub(crate) const CHROMIUM: Tool =
     tool("chromium", &["chromium", "chromium-browser", "google-chrome"], Debian("chromium"));
 pub(crate) const POSTGRES: Tool = tool("postgres", &["initdb"], Debian("postgresql"));
@@ -57,16 +65,17 @@ impl Tool {
 
     fn is_absent(&self) -> bool {
         match self.source {
-            Component(_) => !answers(self.programs),
+            Component(_) => !answers(self.programs, &["--version"]),
+            Module { modules, .. } => !answers(self.programs, &["-c", &format!("import {modules}")]),
             Debian(_) | Crate(_) => self.find().is_none(),
         }
     }
 }
 
-fn answers(programs: &[&str]) -> bool {
+fn answers(programs: &[&str], arguments: &[&str]) -> bool {
     programs.iter().any(|program| {
         let mut command = Command::new(program);
-        command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
+        command.args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
         command.status().is_ok_and(|status| status.success())
     })
 }
@@ -106,7 +115,10 @@ pub(crate) fn install_absent(world: &World, tools: &[&Tool]) -> Result<(), Strin
     println!("absent, to be installed: {}", names.join(", "));
     let packages: Vec<&str> = absent
         .iter()
-        .filter_map(|tool| if let Debian(package) = tool.source { Some(package) } else { None })
+        .filter_map(|tool| match tool.source {
+            Debian(package) | Module { package, .. } => Some(package),
+            Crate(_) | Component(_) => None,
+        })
         .collect();
     if !packages.is_empty() {
         install_packages(world, &packages)?;
@@ -124,7 +136,7 @@ pub(crate) fn install_absent(world: &World, tools: &[&Tool]) -> Result<(), Strin
                 command.env_remove("CARGO_TARGET_DIR");
                 command
             }
-            Debian(_) => continue,
+            Debian(_) | Module { .. } => continue,
         };
         world
             .run_patiently(&mut command)

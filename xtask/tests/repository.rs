@@ -78,6 +78,39 @@ mod repository {
         );
     }
 
+    /// The names of tests are sentences; no other word in backticks has so many underscores.
+    fn names_of_tests(text: &str) -> Vec<&str> {
+        let is_one = |word: &&str| {
+            word.matches('_').count() >= 4
+                && word
+                    .chars()
+                    .all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '_')
+        };
+        text.split('`').skip(1).step_by(2).filter(is_one).collect()
+    }
+
+    #[test]
+    fn every_test_that_a_document_names_is_there() {
+        let root = root();
+        let mut all = Vec::new();
+        files(&root, &root, &mut all);
+        let read = |path: &PathBuf| fs::read_to_string(root.join(path)).unwrap_or_default();
+        let rust = all.iter().filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
+        let code: String = rust.map(read).collect();
+        let (mut named, mut missing) = (0, Vec::new());
+        for document in ["ARCHITECTURE.md", "docs/explanation/what-goes-wrong.md"] {
+            let text = read(&document.into());
+            for name in names_of_tests(&text) {
+                named += 1;
+                if !code.contains(&format!("fn {name}(")) {
+                    missing.push(format!("{document}: {name}"));
+                }
+            }
+        }
+        assert!(named > 50, "only {named} names were found: has their form changed?");
+        assert!(missing.is_empty(), "no test has these names:\n{}", missing.join("\n"));
+    }
+
     #[test]
     fn no_file_mentions_a_path_of_one_machine() {
         let root = root();

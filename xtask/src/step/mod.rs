@@ -5,15 +5,20 @@
 
 mod browser;
 mod checks;
+mod clients;
 pub(crate) mod fuzz;
+mod listener;
+mod packages;
 mod rust;
+mod schemathesis;
 mod services;
 
 use crate::junit::TestCase;
 use crate::process::Trouble;
 use crate::service::Kind;
 use crate::tool::{
-    CHROMIUM, CLIPPY, CXX, DENY, FUZZ, MACHETE, NEXTEST, NGINX, NODE, NPM, POSTGRES, REDIS, RUSTFMT, Tool,
+    CHROMIUM, CLIPPY, CXX, DENY, FUZZ, MACHETE, NEXTEST, NGINX, NODE, NPM, POSTGRES, PYTHON, REDIS, RUSTFMT,
+    Tool,
 };
 use crate::world::World;
 
@@ -76,6 +81,20 @@ pub(crate) const STEPS: &[Step] = &[
         tools: &[&NEXTEST, &NODE, &POSTGRES, &REDIS],
         services: &[Kind::Postgres, Kind::Redis],
         run: rust::run,
+    },
+    Step {
+        name: "clients",
+        about: "the official clients, unchanged, through Punk",
+        tools: &[&NODE, &NPM, &PYTHON],
+        services: &[],
+        run: clients::run,
+    },
+    Step {
+        name: "schemathesis",
+        about: "the REST API does what its description says",
+        tools: &[&PYTHON],
+        services: &[],
+        run: schemathesis::run,
     },
     Step {
         name: "doc",
