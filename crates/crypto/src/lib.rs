@@ -16,6 +16,7 @@
 //! - A sealed value that does not open says only that: never which of key, context or bytes was wrong.
 
 pub mod keyring;
+mod mac;
 pub mod random;
 pub mod seal;
 pub mod secret;
@@ -26,6 +27,7 @@ pub mod token;
 mod tests;
 
 pub use keyring::{KeyId, KeyRing, Purpose};
+pub use mac::hmac_sha256;
 pub use seal::{DataKey, SealKey};
 pub use secret::{Secret, SecretString};
 pub use sign::SigningKey;

@@ -3,18 +3,20 @@
 //! [`SigningKey`] implements [`Signer`], so that the ledger can take `&impl Signer<Signature>` and need
 //! not know where keys come from. [`SigningKey::derive`] gives every transparency log a key of its own,
 //! named by the log's origin: a signature made for one tenant's log verifies in no other.
+//! [`SigningKey::derive_secret`] is the same for secrets that are shared with somebody outside.
 
+use crate::mac::hmac_of;
 use crate::random::{self, RandomError};
 use crate::secret::Secret;
-use hmac::{Hmac, KeyInit as _, Mac as _};
-use sha2::Sha256;
-use zeroize::Zeroize as _;
 
 pub use ed25519_dalek::{Signature, Signer, Verifier, VerifyingKey};
 
 /// What stands before the context in a derivation, so that no other use of HMAC under the same
 /// seed can ask for the same bytes.
 const DERIVATION: &[u8] = b"punk/derived-key/v1\n";
+
+/// The same for secrets: a secret that is given away must never be the seed of a key that is not.
+const SECRET_DERIVATION: &[u8] = b"punk/derived-secret/v1\n";
 
 /// An Ed25519 key that signs. Wiped when dropped; prints only its public half.
 pub struct SigningKey(ed25519_dalek::SigningKey);
@@ -48,18 +50,21 @@ impl SigningKey {
         let seed = Secret::new(derived_seed(self.0.as_bytes(), context));
         Self::from_seed(seed.expose())
     }
+
+    /// The secret of `context`, to be shared with one other party: HMAC-SHA256 of
+    /// `"punk/derived-secret/v1\n" ‖ context` under this key's seed. Whoever knows it knows nothing of
+    /// this key, of other secrets, or of [`SigningKey::derive`]d keys, whatever their context.
+    pub fn derive_secret(&self, context: &str) -> Secret<[u8; 32]> {
+        Secret::new(derived_secret(self.0.as_bytes(), context))
+    }
 }
 
 fn derived_seed(parent: &[u8; 32], context: &str) -> [u8; 32] {
-    // A 32-byte key fits into one block, so the padded form is the one HMAC prescribes and
-    // there is no length to refuse.
-    let mut block = hmac::digest::Key::<Hmac<Sha256>>::default();
-    block[..32].copy_from_slice(parent);
-    let mut mac = Hmac::<Sha256>::new(&block);
-    block.as_mut_slice().zeroize();
-    mac.update(DERIVATION);
-    mac.update(context.as_bytes());
-    mac.finalize().into_bytes().into()
+    hmac_of(parent, &[DERIVATION, context.as_bytes()])
+}
+
+fn derived_secret(parent: &[u8; 32], context: &str) -> [u8; 32] {
+    hmac_of(parent, &[SECRET_DERIVATION, context.as_bytes()])
 }
 
 impl Signer<Signature> for SigningKey {
@@ -102,6 +107,16 @@ mod tests {
             hex::encode(derived_seed(&[0; 32], "tenant-a")),
             "de016a103ca817e09a5bb7af9384df0d2429595f7ca530969e5e88da2b5f8294"
         );
+    }
+
+    #[test]
+    fn a_derived_secret_is_the_hmac_it_is_documented_to_be_and_the_seed_of_no_key() {
+        // python3 -c 'import hmac; print(hmac.digest(bytes(32), b"punk/derived-secret/v1\ntenant-a", "sha256").hex())'
+        let secret = derived_secret(&[0; 32], "tenant-a");
+        assert_eq!(hex::encode(secret), "5418ea44004f2de8f610096937763f079bf219eb9c3a1bdb9f906016fcd1a46e");
+        assert_ne!(secret, derived_seed(&[0; 32], "tenant-a"));
+        let parent = SigningKey::from_seed(&[0; 32]);
+        assert_eq!(*parent.derive_secret("tenant-a").expose(), secret);
     }
 
     #[test]

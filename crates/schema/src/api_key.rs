@@ -26,11 +26,13 @@ pub enum Scope {
     Read,
     /// Recording what was observed elsewhere: telemetry that is posted.
     Write,
+    /// Answering questions of the governor. A person holds such a key; no other key approves anything, admin or not.
+    Approve,
 }
 
 impl Scope {
-    /// Every scope there is.
-    pub const ALL: [Self; 3] = [Self::Gateway, Self::Read, Self::Write];
+    /// What a key has that does not say: all that a machine may have.
+    pub const OF_MACHINES: [Self; 3] = [Self::Gateway, Self::Read, Self::Write];
 
     /// The literal on the wire.
     #[must_use]
@@ -39,6 +41,7 @@ impl Scope {
             Self::Gateway => "gateway",
             Self::Read => "read",
             Self::Write => "write",
+            Self::Approve => "approve",
         }
     }
 }

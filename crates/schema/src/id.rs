@@ -51,6 +51,12 @@ mod kind {
         SideEffectId, SideEffectKind, "sfx";
         /// Names an approval.
         ApprovalId, ApprovalKind, "apr";
+        /// Names a budget.
+        BudgetId, BudgetKind, "bud";
+        /// Names an exception from a policy.
+        ExceptionId, ExceptionKind, "exc";
+        /// Names a webhook.
+        WebhookId, WebhookKind, "whk";
         /// Names an audit row.
         AuditId, AuditKind, "aud";
         /// Names an API key, never the key itself.
@@ -66,8 +72,8 @@ mod kind {
     }
 }
 pub use kind::{
-    ApiKeyId, ApprovalId, ArtifactId, AuditId, EventId, JobId, PatternId, RunId, SideEffectId, SubjectId,
-    TenantId,
+    ApiKeyId, ApprovalId, ArtifactId, AuditId, BudgetId, EventId, ExceptionId, JobId, PatternId, RunId,
+    SideEffectId, SubjectId, TenantId, WebhookId,
 };
 
 /// Why a text is not an id of the wanted kind.

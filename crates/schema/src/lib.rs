@@ -32,14 +32,14 @@ mod verdict;
 
 pub use agent::{Agent, App, Subject, SubjectError, TrustTier};
 pub use api_key::{ApiKey, GatewayMode, Scope};
-pub use approval::{Approval, ApprovalStatus};
+pub use approval::{Approval, ApprovalStatus, Decision, Vote};
 pub use audit::AuditEvent;
 pub use day::Day;
 pub use digest::{Digest, DigestError, write_hex};
 pub use event::{Seq, TraceEvent};
 pub use id::{
-    ApiKeyId, ApprovalId, ArtifactId, AuditId, EventId, Id, IdError, JobId, PatternId, Prefix, RunId,
-    SideEffectId, SubjectId, TenantId,
+    ApiKeyId, ApprovalId, ArtifactId, AuditId, BudgetId, EventId, ExceptionId, Id, IdError, JobId, PatternId,
+    Prefix, RunId, SideEffectId, SubjectId, TenantId, WebhookId,
 };
 pub use money::MicroUsd;
 pub use run::{

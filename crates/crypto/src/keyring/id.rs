@@ -1,6 +1,6 @@
 //! Key ids: `key_` and sixteen hexadecimal digits, derived from the key they name.
 
-use hmac::{Hmac, KeyInit as _, Mac as _};
+use crate::mac::hmac_of;
 use sha2::{Digest as _, Sha256};
 
 /// The name of a key. Derived from the key, so it can be neither chosen nor confused.
@@ -23,12 +23,7 @@ impl KeyId {
     /// A sealing key has no public half to hash. The id is taken from an HMAC under the key, so that
     /// it tells nothing of the key and equals no hash that is used for anything else.
     pub(crate) fn of_seal_key(key: &[u8; 32]) -> Self {
-        let mut block = hmac::digest::Key::<Hmac<Sha256>>::default();
-        block[..32].copy_from_slice(key);
-        let mut mac = Hmac::<Sha256>::new(&block);
-        zeroize::Zeroize::zeroize(block.as_mut_slice());
-        mac.update(b"punk/seal-key-id/v1\n");
-        Self::first_bytes(mac.finalize().into_bytes().into())
+        Self::first_bytes(hmac_of(key, &[b"punk/seal-key-id/v1\n"]))
     }
 
     fn first_bytes(digest: [u8; 32]) -> Self {
