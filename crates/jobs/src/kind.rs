@@ -20,6 +20,8 @@ pub enum Kind {
     RetentionSweep,
     /// Has what is derived from events forget an erased subject.
     ErasureSweep,
+    /// Copies the heads of the logs to where whoever runs the database cannot change them.
+    AuditShipment,
 }
 
 /// No kind has this name.
@@ -29,7 +31,7 @@ pub struct UnknownKind(String);
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::LearningTick,
         Self::ReplayEvaluation,
         Self::ShadowEvaluation,
@@ -37,6 +39,7 @@ impl Kind {
         Self::ApprovalSweep,
         Self::RetentionSweep,
         Self::ErasureSweep,
+        Self::AuditShipment,
     ];
 
     /// Its name in the store and on the wire.
@@ -50,6 +53,7 @@ impl Kind {
             Self::ApprovalSweep => "approval_sweep",
             Self::RetentionSweep => "retention_sweep",
             Self::ErasureSweep => "erasure_sweep",
+            Self::AuditShipment => "audit_shipment",
         }
     }
 }

@@ -49,7 +49,9 @@ impl Handler for RetentionSweep {
                 entries += self.keeper.sweep_cache(tenant).await.map_err(|error| later(&error))?;
             }
         }
+        let meters = self.keeper.sweep_meters().await.map_err(|error| later(&error))?;
         tracing::info!(
+            meters,
             runs = swept.runs,
             events = swept.events,
             entries,

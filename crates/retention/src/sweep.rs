@@ -4,9 +4,9 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use ledger::sha256;
-use schema::{RunId, RunKind, TenantId, Timestamp};
+use schema::{RunId, RunKind, Seq, TenantId, Timestamp};
 use serde_json::json;
-use store::{Commit, CommitError, RANGE_SEALED, RunFilter, RunRow, Seal, StoreError, sums_of};
+use store::{Commit, CommitError, RANGE_SEALED, RunFilter, RunRow, Seal, StoreError, conduct_of, sums_of};
 
 use crate::keeper::{Actor, Keeper};
 use crate::record::record;
@@ -29,6 +29,9 @@ impl std::ops::AddAssign for Swept {
         self.events += other.events;
     }
 }
+
+/// How long counts of limits are kept after their window began.
+const METERS_KEPT_MS: u64 = 62 * 86_400_000;
 
 impl Keeper {
     /// Gives up the events of the tenant's runs that nobody added to for `keep`. Their heads stay in the log, which still
@@ -65,6 +68,16 @@ impl Keeper {
         self.store.tenant(tenant).sweep_cache((self.clock)()).await
     }
 
+    /// Forgets what was counted in windows that ended long ago, for all tenants, and says how many counts that were. The
+    /// longest window is a month.
+    ///
+    /// # Errors
+    /// The store is out of reach.
+    pub async fn sweep_meters(&self) -> Result<u64, StoreError> {
+        let before = (self.clock)().as_millis().saturating_sub(METERS_KEPT_MS);
+        self.store.forget_meters(i64::try_from(before).unwrap_or(0)).await
+    }
+
     async fn give_up(
         &self,
         tenant: TenantId,
@@ -76,15 +89,21 @@ impl Keeper {
         let runs: Vec<RunId> = rows.iter().map(|row| row.id).collect();
         let heads: String = rows.iter().map(|row| format!("{} {} {}\n", row.id, row.seq, row.head)).collect();
         // What the runs came to stays: sums that are made again add these in their place.
-        let (usage, agents) = sums_of(rows);
+        let store = self.store.tenant(tenant);
+        let mut conduct = Vec::new();
+        for row in rows {
+            // Should the run go on meanwhile, nothing comes of this.
+            conduct.extend(conduct_of(row.id, &store.events(row.id, Seq::START, NonZeroU32::MAX).await?));
+        }
+        let (usage, agents, conduct) = sums_of(rows, conduct);
         let fields = json!({
             "before": before, "runs": runs, "events": swept.events, "heads": sha256(heads.as_bytes()),
-            "usage": usage, "agents": agents,
+            "usage": usage, "agents": agents, "conduct": conduct,
         });
         let append = record(tenant, now, &Actor::punk(), RANGE_SEALED, fields)?;
         let seal = rows.iter().map(|row| Seal { run: row.id, expected: row.seq }).collect();
         let commit = Commit { appends: vec![append], seal, ..Commit::default() };
-        match self.store.tenant(tenant).commit(commit).await {
+        match store.commit(commit).await {
             Ok(()) => Ok(swept),
             // One of them went on, or somebody else swept: the next sweep sees what is left.
             Err(CommitError::Moved { run, .. }) => {

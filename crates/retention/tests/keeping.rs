@@ -12,11 +12,13 @@ use std::time::Duration;
 
 use jobs::{Context, Failure, Handler, Kind};
 use retention::{Actor, EraseError, ErasureSweep, Keeper, RetentionSweep};
-use schema::{RunId, Subject, SubjectId, TenantId, Timestamp};
+use schema::{Day, RunId, Subject, SubjectId, TenantId, Timestamp};
 use serde_json::json;
 use store::conformance::{Story, limit};
 use store::memory::MemoryStore;
-use store::{Append, Commit, Job, JobState, Rebuilt, RunFilter, Store, StoreError, TenantStore, View};
+use store::{
+    Append, Commit, Job, JobState, Rebuilt, RunFilter, Settle, Store, StoreError, TenantStore, View,
+};
 use tokio::sync::Mutex;
 
 const DAY: u64 = 24 * 60 * 60 * 1000;
@@ -93,6 +95,30 @@ async fn what_is_old_goes_in_batches_each_on_record_and_records_stay() {
     for record in records {
         assert!(mine.run(record).await.unwrap().is_some());
     }
+}
+
+#[tokio::test]
+async fn what_agents_did_stays_when_their_runs_are_given_up() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+    let mine = store.tenant(tenant(1));
+    for number in 0..3 {
+        let mut story = Story::new(tenant(1), RunId::new(NOW - 31 * DAY, [number; 10]));
+        let events = vec![
+            story.event("run.started", json!({ "kind": "chat", "agent": "helper" })),
+            story.event("policy.decided", json!({ "verdict": { "effect": "deny" } })),
+            story.event("run.finished", json!({ "status": "blocked" })),
+        ];
+        let append = story.append(events, Settle::Leaf);
+        mine.commit(Commit { appends: vec![append], ..Commit::default() }).await.unwrap();
+    }
+    let before = mine.conduct("helper", Day::FIRST).await.unwrap();
+    assert_eq!((before.len(), before[0].denied), (1, 3));
+    let swept = keeper(&store).sweep(tenant(1), Duration::from_millis(30 * DAY)).await.unwrap();
+    assert_eq!(swept.runs, 3);
+    for view in store.views() {
+        assert_eq!(view.rebuild(tenant(1)).await.unwrap().repaired, 0, "{}", view.name());
+    }
+    assert_eq!(mine.conduct("helper", Day::FIRST).await.unwrap(), before);
 }
 
 #[tokio::test]

@@ -26,12 +26,10 @@ pub struct AgentRow {
 }
 
 impl AgentRow {
-    /// The agent that a run shows. Records of the ledger about itself show none.
+    /// The agent that a run shows.
     pub(crate) fn of(run: &RunRow) -> Option<Self> {
-        let name = run.fields.get("agent").and_then(Value::as_str)?;
-        let is_record = run.fields.get("kind") == Some(&json!(RunKind::Audit));
-        let (name, at) = (name.to_owned(), run.started_at);
-        (!is_record).then_some(Self { name, first_seen_at: at, last_seen_at: at, runs: 1 })
+        let (name, at) = (agent_of(run)?.to_owned(), run.started_at);
+        Some(Self { name, first_seen_at: at, last_seen_at: at, runs: 1 })
     }
 
     /// Both together.
@@ -40,6 +38,12 @@ impl AgentRow {
         self.last_seen_at = self.last_seen_at.max(other.last_seen_at);
         self.runs += other.runs;
     }
+}
+
+/// The name of the agent that a run shows. Records of the ledger about itself show none.
+pub(crate) fn agent_of(run: &RunRow) -> Option<&str> {
+    let is_record = run.fields.get("kind") == Some(&json!(RunKind::Audit));
+    run.fields.get("agent").and_then(Value::as_str).filter(|_| !is_record)
 }
 
 /// Adds agents up by their names.

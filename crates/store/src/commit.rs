@@ -8,6 +8,8 @@ use crate::api_key::KeyChange;
 use crate::cache::{CacheKind, CacheWrite};
 use crate::error::StoreError;
 use crate::job::NewJob;
+use crate::meter::Settlement;
+use crate::record::{RecordChange, RecordKind};
 
 /// What to write. All of it is there afterwards, or none of it: an event and the job it causes never come apart.
 #[derive(Debug, Clone, Default)]
@@ -32,6 +34,10 @@ pub struct Commit {
     pub cache: Vec<CacheWrite>,
     /// Entries of the cache that served.
     pub touched: Vec<(CacheKind, Digest)>,
+    /// What becomes of records.
+    pub records: Vec<RecordChange>,
+    /// Reservations that are settled, with what was really spent.
+    pub settled: Vec<Settlement>,
 }
 
 /// What to add to one run.
@@ -101,6 +107,22 @@ pub enum CommitError {
     /// A key with this id or this token is there already, or it is another tenant's.
     #[error("API key {0} is taken")]
     KeyTaken(ApiKeyId),
+    /// The record is not at the version that was expected, or the commit changes it twice.
+    #[error("{kind} `{id}` is not at the version that was expected")]
+    RecordMoved {
+        /// What it is.
+        kind: RecordKind,
+        /// Which.
+        id: String,
+    },
+    /// A record cannot have such an id, or be grouped under such a word: it is empty or too long.
+    #[error("{kind} `{id}` has an id or a group that is empty or too long")]
+    RecordUnfit {
+        /// What it is.
+        kind: RecordKind,
+        /// Which.
+        id: String,
+    },
     /// See [`StoreError`].
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -5,8 +5,8 @@
 //! of processes), `memory` (tests and throw-away demos).
 //!
 //! Start at [`EventStore::commit`]; the traits are by noun (`event.rs`, `run.rs`, `log.rs`, `job.rs`,
-//! `subject.rs`, `api_key.rs`, `tenant.rs`,
-//! `cache.rs`, `usage.rs`, `agent.rs`), an adapter has the same file names. `group_commit.rs` is how many callers share one commit, `sealing.rs`
+//! `subject.rs`, `api_key.rs`, `tenant.rs`, `record.rs`, `meter.rs`,
+//! `cache.rs`, `usage.rs`, `agent.rs`, `conduct.rs`), an adapter has the same file names. `group_commit.rs` is how many callers share one commit, `sealing.rs`
 //! how payloads are kept under the key of the person they are about, `view.rs` what everything derived must be able to do.
 //!
 //! - Acknowledged means committed: a commit returns when it would survive `kill -9`, or a power cut at level `fsync`.
@@ -22,6 +22,7 @@ mod api_key;
 mod audit;
 mod cache;
 mod commit;
+mod conduct;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod error;
@@ -32,8 +33,10 @@ pub mod group_commit;
 mod job;
 mod log;
 pub mod memory;
+mod meter;
 #[cfg(feature = "postgres")]
 pub mod postgres;
+mod record;
 mod run;
 mod sealing;
 pub mod sqlite;
@@ -45,7 +48,7 @@ mod view;
 
 use std::num::NonZeroU32;
 
-use schema::{ApiKey, Digest, Tenant, TenantId};
+use schema::{ApiKey, Digest, Tenant, TenantId, Timestamp};
 use tokio::sync::watch;
 
 pub use agent::{AgentRow, AgentStore};
@@ -55,11 +58,14 @@ pub use cache::{
     CACHE_INVALIDATED, CacheFilter, CacheHeld, CacheKind, CacheRow, CacheStats, CacheStore, CacheWrite,
 };
 pub use commit::{Append, Commit, CommitError, Seal, Settle};
+pub use conduct::{ConductRow, ConductStore, conduct_of};
 pub use error::{BoxError, StoreError};
 pub use event::EventStore;
 pub use filter::RunFilter;
 pub use job::{Claimed, Held, Job, JobQueue, JobState, JobStore, LeaseToken, NewJob, Retry};
 pub use log::{FeedRow, LogStore, RunProof};
+pub use meter::{Level, MeterKey, MeterStore, ReservationId, Reserved, Settlement, Want};
+pub use record::{Record, RecordBody, RecordChange, RecordFilter, RecordKind, RecordStore};
 pub use run::{RANGE_SEALED, RunRow, RunStore, Sealed};
 pub use sealing::Masters;
 pub use subject::SubjectStore;
@@ -80,6 +86,9 @@ pub trait TenantStore:
     + CacheStore
     + UsageStore
     + AgentStore
+    + RecordStore
+    + MeterStore
+    + ConductStore
 {
 }
 impl<T> TenantStore for T where
@@ -93,6 +102,9 @@ impl<T> TenantStore for T where
         + CacheStore
         + UsageStore
         + AgentStore
+        + RecordStore
+        + MeterStore
+        + ConductStore
 {
 }
 
@@ -126,6 +138,20 @@ pub trait Store: Send + Sync {
         after: Option<TenantId>,
         limit: NonZeroU32,
     ) -> Result<Vec<Tenant>, StoreError>;
+
+    /// The records of a kind and a group, whoever's they are, that were due at `until` or before: the longest due first, at
+    /// most `limit`.
+    async fn due_records(
+        &self,
+        kind: RecordKind,
+        group: &str,
+        until: Timestamp,
+        limit: NonZeroU32,
+    ) -> Result<Vec<(TenantId, Record)>, StoreError>;
+
+    /// Deletes what meters counted in windows that began before `before`, in milliseconds since 1970, but for windows without
+    /// an end. How many that were.
+    async fn forget_meters(&self, before: i64) -> Result<u64, StoreError>;
 
     /// Changes whenever this process has committed something of the tenant's.
     fn changed(&self, tenant: TenantId) -> watch::Receiver<u64>;

@@ -18,6 +18,7 @@ use ledger::{Event, Payload};
 use schema::{Digest, RunId, Seq, Subject, SubjectId, TenantId, Timestamp};
 
 use crate::cache::CacheKind;
+use crate::conduct::{FEEDBACK, RATING};
 use crate::error::StoreError;
 
 /// The fields of the runtime's own events that say what something was and what it cost, but nothing about a person: totals
@@ -60,6 +61,12 @@ const OPEN: &[&str] = &[
 ];
 /// Whose fields may be open: types that nobody outside can record.
 const OURS: &[&str] = &["run.", "policy.", "route.", "model.", "audit."];
+
+/// Whether a field says nothing about anybody. A rating is one of two numbers.
+fn is_open(r#type: &str, name: &str) -> bool {
+    let is_ours = OURS.iter().any(|prefix| r#type.starts_with(prefix));
+    (is_ours && OPEN.contains(&name)) || (r#type, name) == (FEEDBACK, RATING)
+}
 
 /// How many unwrapped keys stay in memory.
 const KEPT: usize = 4_096;
@@ -266,10 +273,9 @@ pub(crate) fn keep_segment(
 
 /// Takes the values out of an event that are about somebody, and leaves their digests.
 pub(crate) fn take_values(event: &mut Event) -> Result<Payload, StoreError> {
-    let ours = OURS.iter().any(|prefix| event.r#type.starts_with(prefix));
     let mut values = Payload::new();
     for (name, field) in &mut event.payload {
-        if field.value().is_some() && !(ours && OPEN.contains(&name.as_str())) {
+        if field.value().is_some() && !is_open(&event.r#type, name) {
             let withheld = field.withheld(name).map_err(StoreError::unavailable)?;
             values.insert(name.clone(), std::mem::replace(field, withheld));
         }

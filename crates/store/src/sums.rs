@@ -1,15 +1,18 @@
 //! What a commit adds to the sums over runs, and what events that were given up had added.
 //!
-//! A run counts once, on the day it began: for its agent when it first says who asks, for its usage when it ends. What
-//! [`RANGE_SEALED`] says of the runs it gave up counts in their place, so that a rebuild comes to the same.
+//! A run counts once, on the day it began: for its agent when it first says who asks, for its usage when it ends. What an
+//! agent did counts event by event, each on its own day. What [`RANGE_SEALED`] says of the runs it gave up counts in their
+//! place, so that a rebuild comes to the same.
 
 use std::collections::BTreeMap;
+use std::ops::AddAssign;
 
 use ledger::Event;
-use schema::{Day, Digest};
+use schema::{Day, Digest, RunId};
 use serde::de::DeserializeOwned;
 
 use crate::agent::{AgentRow, add_agent};
+use crate::conduct::{ConductRow, add_conduct};
 use crate::run::{RANGE_SEALED, RunRow};
 use crate::usage::{UsageRow, add_usage};
 
@@ -18,11 +21,30 @@ use crate::usage::{UsageRow, add_usage};
 pub(crate) struct Sums {
     pub(crate) usage: BTreeMap<(Day, Digest), UsageRow>,
     pub(crate) agents: BTreeMap<String, AgentRow>,
+    pub(crate) conduct: BTreeMap<(String, Day), ConductRow>,
 }
 
 impl Sums {
+    /// The row of a run after `events`, whose row before them was `before`; adds what they add. Whoever follows all events of
+    /// a run at once comes to the same as whoever follows them one by one.
+    pub(crate) fn follow(&mut self, before: Option<&RunRow>, id: RunId, events: &[Event]) -> Option<RunRow> {
+        let mut row = before.cloned();
+        for event in events {
+            let had_ended = row.as_ref().is_some_and(|row| row.finished);
+            let after = RunRow::fold(row, id, event);
+            if let Some(more) = ConductRow::of(&after, event, after.finished && !had_ended) {
+                add_conduct(&mut self.conduct, more);
+            }
+            row = Some(after);
+        }
+        if let Some(after) = &row {
+            self.add_run(before, after);
+        }
+        row
+    }
+
     /// Adds what a run has come to since it was as before.
-    pub(crate) fn add_run(&mut self, before: Option<&RunRow>, after: &RunRow) {
+    fn add_run(&mut self, before: Option<&RunRow>, after: &RunRow) {
         if before.and_then(UsageRow::of).is_none()
             && let Some(row) = UsageRow::of(after)
         {
@@ -40,6 +62,8 @@ impl Sums {
         if event.r#type == RANGE_SEALED {
             list::<UsageRow>(event, "usage").into_iter().for_each(|row| add_usage(&mut self.usage, row));
             list::<AgentRow>(event, "agents").into_iter().for_each(|row| add_agent(&mut self.agents, row));
+            let conduct = list::<ConductRow>(event, "conduct");
+            conduct.into_iter().for_each(|row| add_conduct(&mut self.conduct, row));
         }
     }
 }
@@ -49,10 +73,24 @@ fn list<T: DeserializeOwned>(event: &Event, name: &str) -> Vec<T> {
     value.and_then(|value| serde_json::from_value(value).ok()).unwrap_or_default()
 }
 
-/// What runs came to that are about to be given up, for the fields `usage` and `agents` of [`RANGE_SEALED`].
+impl AddAssign<&Self> for Sums {
+    fn add_assign(&mut self, other: &Self) {
+        other.usage.values().for_each(|row| add_usage(&mut self.usage, row.clone()));
+        other.agents.values().for_each(|row| add_agent(&mut self.agents, row.clone()));
+        other.conduct.values().for_each(|row| add_conduct(&mut self.conduct, row.clone()));
+    }
+}
+
+/// What runs came to that are about to be given up, for the fields `usage`, `agents` and `conduct` of [`RANGE_SEALED`]. What
+/// each of them says that its agent did is in `conduct`, by [`conduct_of`](crate::conduct_of).
 #[must_use]
-pub fn sums_of(runs: &[&RunRow]) -> (Vec<UsageRow>, Vec<AgentRow>) {
+pub fn sums_of(
+    runs: &[&RunRow],
+    conduct: Vec<ConductRow>,
+) -> (Vec<UsageRow>, Vec<AgentRow>, Vec<ConductRow>) {
     let mut sums = Sums::default();
     runs.iter().for_each(|run| sums.add_run(None, run));
-    (sums.usage.into_values().collect(), sums.agents.into_values().collect())
+    conduct.into_iter().for_each(|row| add_conduct(&mut sums.conduct, row));
+    let Sums { usage, agents, conduct } = sums;
+    (usage.into_values().collect(), agents.into_values().collect(), conduct.into_values().collect())
 }

@@ -13,7 +13,6 @@ use schema::{Digest, RunId, SubjectId, TenantId, Timestamp};
 use crate::Store;
 use crate::cache::{Asked, CacheFilter, CacheRow};
 use crate::error::StoreError;
-use crate::run::RunRow;
 use crate::sums::Sums;
 
 /// Something derived from events and kept.
@@ -92,6 +91,9 @@ pub(crate) trait Derive: Store {
 
     /// Brings the agents to what is wanted.
     async fn mend_agents(&self, tenant: TenantId, wanted: Sums) -> Result<Rebuilt, StoreError>;
+
+    /// Brings what agents did to what is wanted.
+    async fn mend_conduct(&self, tenant: TenantId, wanted: Sums) -> Result<Rebuilt, StoreError>;
 }
 
 /// Reads every run of the tenant.
@@ -140,9 +142,7 @@ impl<S: Derive> View for CacheEntries<S> {
 async fn sums(store: &impl Derive, tenant: TenantId) -> Result<Sums, StoreError> {
     let mut sums = Sums::default();
     read_all(store, tenant, |run| {
-        if let Some(row) = RunRow::fold_all(None, run.run, &run.events) {
-            sums.add_run(None, &row);
-        }
+        sums.follow(None, run.run, &run.events);
         run.events.iter().for_each(|event| sums.add_sealed(event));
     })
     .await?;
@@ -197,6 +197,30 @@ impl<S: Derive> View for Agents<S> {
     }
 }
 
+/// What agents did, day by day.
+pub(crate) struct Conduct<S>(pub(crate) S);
+
+#[async_trait]
+impl<S: Derive> View for Conduct<S> {
+    fn name(&self) -> &'static str {
+        "conduct"
+    }
+
+    fn tables(&self) -> &'static [&'static str] {
+        &["conduct_daily"]
+    }
+
+    /// An agent is a program, and the rest are numbers.
+    async fn forget(&self, _: TenantId, _: SubjectId) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    async fn rebuild(&self, tenant: TenantId) -> Result<Rebuilt, StoreError> {
+        let wanted = sums(&self.0, tenant).await?;
+        self.0.mend_conduct(tenant, wanted).await
+    }
+}
+
 /// All that a store derives from events.
 pub(crate) fn all<S: Derive + RebuildRuns + Clone + 'static>(store: &S) -> Vec<Box<dyn View>> {
     vec![
@@ -204,6 +228,7 @@ pub(crate) fn all<S: Derive + RebuildRuns + Clone + 'static>(store: &S) -> Vec<B
         Box::new(CacheEntries(store.clone())),
         Box::new(Usage(store.clone())),
         Box::new(Agents(store.clone())),
+        Box::new(Conduct(store.clone())),
     ]
 }
 

@@ -438,3 +438,135 @@ fn damage_is_named_by_the_run_and_the_event() {
         answers.values().filter(|answer| matches!(answer, Err(StoreError::Damaged(said)) if *said == what));
     assert!(damaged.count() >= 1, "reading that run says the same");
 }
+
+/// What agents did, and what is neither an event nor derived from one.
+struct Governed {
+    tenant: TenantId,
+    bytes: Vec<u8>,
+}
+
+fn record(number: u64, tenant: TenantId) -> store::RecordChange {
+    let to = store::RecordBody {
+        group: ["open", "done"][usize::from(number % 2 == 1)].to_owned(),
+        key: Some(hash(number % 5, tenant)),
+        body: json!({ "asked": number, "why": "a reason, and a long one at that. ".repeat(4) }),
+        created_at: at(number),
+        due_at: Some(at(number * 7)),
+    };
+    let (kind, id) = (store::RecordKind::Approval, format!("approval {number:03}"));
+    store::RecordChange { kind, id, expected: 0, to: Some(to) }
+}
+
+fn meter(number: u64, tenant: TenantId) -> store::MeterKey {
+    store::MeterKey { meter: hash(number, tenant), window: 0 }
+}
+
+/// A database with records, meters and what an agent did in it.
+async fn governed() -> Governed {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("punk.db");
+    let store = opened(&path).unwrap();
+    let corner = Corner::of(&store);
+    let records = (0..200).map(|number| record(number, corner.id)).collect();
+    let spent = (0..200).map(|number| (meter(number, corner.id), number + 7)).collect();
+    let settled = vec![store::Settlement { id: store::ReservationId([1; 16]), spent }];
+    corner.tenant.commit(Commit { records, settled, ..Commit::default() }).await.unwrap();
+    for number in 0..60 {
+        let mut story = corner.story();
+        let verdict = json!({ "verdict": { "effect": "deny" } });
+        let moment = at(number * 86_400_000);
+        let events = vec![
+            story.event_at(moment, "run.started", json!({ "kind": "chat", "agent": "helper" })),
+            story.event_at(moment, "policy.decided", verdict),
+        ];
+        corner.append([story.append(events, Settle::Leaf)]).await.unwrap();
+    }
+    let tenant = corner.id;
+    drop((corner, store));
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)").unwrap();
+    drop(connection);
+    Governed { tenant, bytes: std::fs::read(&path).unwrap() }
+}
+
+/// Everything that the store can be asked about these.
+async fn governed_answers(store: &SqliteStore, id: TenantId) -> Answers {
+    let (mut answers, most, tenant) = (Answers::new(), limit(1000), store.tenant(id));
+    let mut note = |name: String, answer| drop(answers.insert(name, answer));
+    for number in (0..200).step_by(7) {
+        let record = record(number, id);
+        let found = tenant.record(record.kind, &record.id).await;
+        note(format!("record {number}"), found.map(|record| shown(&record)));
+        let levels = tenant.levels(&[meter(number, id)], at(1)).await;
+        note(format!("meter {number}"), levels.map(|levels| shown(&levels)));
+    }
+    let of = store::RecordFilter::of(store::RecordKind::Approval);
+    for filter in [
+        of.clone(),
+        store::RecordFilter { group: Some("open".to_owned()), ..of.clone() },
+        store::RecordFilter { key: Some(hash(3, id)), ..of },
+    ] {
+        let found = tenant.records(&filter, None, most).await;
+        note(format!("list of {filter:?}"), found.map(|records| each(&records)));
+    }
+    let due = store.due_records(store::RecordKind::Approval, "done", at(400), most).await;
+    note("list of what is due".to_owned(), due.map(|records| each(&records)));
+    let conduct = tenant.conduct("helper", schema::Day::FIRST).await;
+    note("list of conduct".to_owned(), conduct.map(|rows| each(&rows)));
+    answers
+}
+
+#[test]
+fn records_meters_and_conduct_on_damaged_pages_are_what_was_written_or_damaged() {
+    let runtime = runtime();
+    let Governed { tenant, bytes } = runtime.block_on(governed());
+    let folder = tempfile::tempdir().unwrap();
+    let mut dice = Dice(20_260_104);
+    let path = folder.path().join("punk.db");
+    std::fs::write(&path, &bytes).unwrap();
+    let whole = runtime.block_on(governed_answers(&opened(&path).unwrap(), tenant));
+    let (pages, mut noticed) = (bytes.len() / PAGE, 0);
+    for round in 0..rounds(120) {
+        let path = folder.path().join(format!("{round}.db"));
+        let mut bytes = bytes.clone();
+        let page = if round < pages { round } else { dice.roll(pages) };
+        let changed = change(&mut bytes, page, &mut dice);
+        std::fs::write(&path, &bytes).unwrap();
+        // Whoever looks at everything first serves all of it, or nothing.
+        match opened(&path) {
+            Err(error) => assert!(says_damaged(&error), "{changed}: {error:?}"),
+            Ok(store) => {
+                let answers = runtime.block_on(governed_answers(&store, tenant));
+                let is_right = answers.iter().all(|(name, answer)| match answer {
+                    Ok(found) => Some(found) == whole[name].as_ref().ok(),
+                    Err(error) => matches!(error, StoreError::Damaged(_)),
+                });
+                assert!(is_right, "{changed}: {answers:?}");
+            }
+        }
+        // Whoever does not may miss what is lost, and is told nothing wrong.
+        std::fs::write(&path, &bytes).unwrap();
+        let store = match SqliteStore::open_to_read(&path) {
+            Ok(store) => store,
+            Err(error) => {
+                assert!(says_damaged(&error), "{changed}: {error:?}");
+                continue;
+            }
+        };
+        let answers = runtime.block_on(governed_answers(&store, tenant));
+        noticed += usize::from(answers.values().any(Result::is_err));
+        for (name, answer) in answers {
+            let whole = whole[&name].as_ref().unwrap();
+            match answer {
+                Err(StoreError::Damaged(_)) => {}
+                Ok(found) if ["None", "[(0, 0)]"].contains(&found.concat().as_str()) => {}
+                Ok(found) => {
+                    assert!(found.iter().all(|one| whole.contains(one)), "{changed}: {name}: {found:?}");
+                }
+                Err(error) => panic!("{changed}: {name}: {error:?}"),
+            }
+        }
+    }
+    println!("{pages} pages, {noticed} noticed");
+    assert!(noticed > rounds(120) / 5, "only {noticed} were noticed");
+}

@@ -28,9 +28,12 @@ fn every_method_of_a_tenant_is_tried_by_a_stranger() {
     let lib = text("src/lib.rs");
     let (_, traits) = lib.split_once("pub trait TenantStore:").unwrap();
     let (traits, _) = traits.split_once('{').unwrap();
-    let sources = ["event", "run", "log", "job", "subject", "api_key", "tenant", "cache", "usage", "agent"]
-        .map(|noun| text(&format!("src/{noun}.rs")))
-        .concat();
+    let sources = [
+        "event", "run", "log", "job", "subject", "api_key", "tenant", "cache", "usage", "agent", "record",
+        "meter", "conduct",
+    ]
+    .map(|noun| text(&format!("src/{noun}.rs")))
+    .concat();
     for name in traits.split('+').map(str::trim) {
         let (_, body) = sources.split_once(&format!("pub trait {name}: ")).unwrap();
         let (body, _) = body.split_once("\n}\n").unwrap();

@@ -81,7 +81,7 @@ async fn eight_starters_at_once_migrate_once() {
             .await;
         let versions: Vec<i64> = versions.unwrap().iter().map(|row| row.get(0)).collect();
         // Row 0 is the lock.
-        assert_eq!(versions, [0, 1, 2, 3]);
+        assert_eq!(versions, [0, 1, 2, 3, 4]);
         database.drop().await;
     }
 }
@@ -94,9 +94,9 @@ async fn a_newer_schema_is_refused_with_both_versions() {
         "INSERT INTO schema_migrations (version, name, sha256, applied_at) VALUES (1000, 'later', '', '')";
     database.client().await.batch_execute(newer).await.unwrap();
     let error = PostgresStore::connect(&url(&database.name)).await.unwrap_err();
-    assert!(matches!(error, OpenError::Newer { found: 1000, known: 3 }), "{error:?}");
+    assert!(matches!(error, OpenError::Newer { found: 1000, known: 4 }), "{error:?}");
     let text = error.to_string();
-    assert!(text.contains("version 1000") && text.contains("up to 3;"), "{text}");
+    assert!(text.contains("version 1000") && text.contains("up to 4;"), "{text}");
     database.drop().await;
 }
 
@@ -305,6 +305,32 @@ async fn a_read_only_server_is_not_ready() {
     let store = database.store().await;
     let error = store.ready().await.unwrap_err();
     assert!(everything_said(&error).contains("read-only"), "{error:?}");
+    database.drop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_of_a_record_on_two_nodes_let_one_through() {
+    let database = Database::new().await;
+    let nodes = [database.store().await, database.store().await];
+    let stores: [&dyn Store; 2] = [&nodes[0], &nodes[1]];
+    Corner::of(&nodes[0]).race_for_a_record(&stores).await;
+    database.drop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reservers_on_two_nodes_fill_a_hard_limit_and_never_exceed_it() {
+    let database = Database::new().await;
+    let nodes = [database.store().await, database.store().await];
+    let stores: [&dyn Store; 2] = [&nodes[0], &nodes[1]];
+    for _ in 0..4 {
+        Corner::of(&nodes[0]).race_for_room(&stores).await;
+    }
+    // What the dead had reserved is there until it is forgotten.
+    let count = "SELECT count(*) FROM meter_reservations";
+    let client = database.client().await;
+    assert_eq!(client.query_one(count, &[]).await.unwrap().get::<_, i64>(0), 4 * 80);
+    nodes[0].forget_meters(2_001).await.unwrap();
+    assert_eq!(client.query_one(count, &[]).await.unwrap().get::<_, i64>(0), 0);
     database.drop().await;
 }
 

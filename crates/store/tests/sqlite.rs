@@ -152,6 +152,49 @@ async fn rows_that_were_lost_or_changed_are_made_again_as_they_were() {
     assert!(check(&path).is_ok());
 }
 
+#[tokio::test]
+async fn what_was_spent_survives_a_restart_and_what_was_reserved_ends_with_its_process() {
+    use store::conformance::{Corner, at};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("punk.db");
+    let key = store::MeterKey { meter: ledger::sha256(b"money"), window: 86_400_000 };
+    let want = |amount| [store::Want { key, limit: 100, amount, hard: true }];
+    let id = {
+        let store = SqliteStore::open(&path, Durability::Commit).unwrap();
+        let corner = Corner::of(&store);
+        for amount in [30, 31] {
+            let mut story = corner.story();
+            let id = story.run.into();
+            corner.tenant.reserve(id, &want(amount), at(1), at(9)).await.unwrap();
+            let settled = vec![store::Settlement { id, spent: vec![(key, amount)] }];
+            let commit = Commit { appends: vec![story.finish()], settled, ..Commit::default() };
+            corner.tenant.commit(commit).await.unwrap();
+        }
+        corner.tenant.reserve(corner.story().run.into(), &want(39), at(1), at(9)).await.unwrap();
+        assert_eq!(corner.tenant.levels(&[key], at(1)).await.unwrap(), [(61, 39)]);
+        corner.id
+    };
+    let store = SqliteStore::open(&path, Durability::Commit).unwrap();
+    let tenant = store.tenant(id);
+    let (one, other) = (store::ReservationId([1; 16]), store::ReservationId([2; 16]));
+    let held = tenant.reserve(one, &want(39), at(1), at(9)).await.unwrap();
+    assert!(
+        matches!(held, store::Reserved::Held(levels) if (levels[0].spent, levels[0].reserved) == (61, 0))
+    );
+    let short = tenant.reserve(other, &want(1), at(1), at(9)).await.unwrap();
+    assert!(matches!(short, store::Reserved::Short(_)));
+    drop((tenant, store));
+    // Whoever only reads does not reserve, for the owner would not know.
+    let reader = SqliteStore::open_to_read(&path).unwrap().tenant(id);
+    assert_eq!(reader.levels(&[key], at(1)).await.unwrap(), [(61, 0)]);
+    assert!(matches!(reader.reserve(one, &want(1), at(1), at(9)).await, Err(StoreError::Unavailable(_))));
+    let damage = rusqlite::Connection::open(&path).unwrap();
+    assert_eq!(damage.execute("UPDATE meters SET spent = 1", []).unwrap(), 1);
+    drop(damage);
+    assert!(matches!(reader.levels(&[key], at(1)).await, Ok(levels) if levels == [(61, 0)]));
+    assert!(matches!(check(&path), Err(StoreError::Damaged(_))));
+}
+
 /// A database as the first schema had it, with a finished run, one that goes on, and a second leaf.
 fn of_the_first_schema(path: &Path) -> (schema::TenantId, Vec<store::conformance::Story>) {
     const FIRST: &str = include_str!("../src/sqlite/migrations/0001_first.sql");

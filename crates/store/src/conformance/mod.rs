@@ -20,12 +20,15 @@
 
 mod api_key;
 mod cache;
+mod conduct;
 mod corner;
 mod event;
 mod job;
 mod lease;
 mod log;
+mod meter;
 mod race;
+mod record;
 mod retention;
 mod run;
 mod story;
@@ -35,12 +38,15 @@ mod usage;
 
 pub use api_key::*;
 pub use cache::*;
+pub use conduct::*;
 pub use corner::{Corner, at, limit};
 pub use event::*;
 pub use job::*;
 pub use lease::*;
 pub use log::*;
+pub use meter::*;
 pub use race::*;
+pub use record::*;
 pub use retention::*;
 pub use run::*;
 pub use story::Story;
@@ -111,6 +117,24 @@ macro_rules! suite {
             concurrent_runs_are_all_counted
             agents_are_seen_when_their_runs_begin
             sums_made_again_are_equal_also_after_runs_were_given_up
+            // conduct.rs
+            what_an_agent_did_adds_up_day_by_day
+            concurrent_deeds_are_all_counted
+            conduct_made_again_is_equal_also_after_an_erasure_and_after_runs_were_given_up
+            // record.rs
+            a_record_is_found_by_its_id_its_group_and_its_key
+            records_are_listed_last_first_page_by_page
+            a_stale_change_of_a_record_changes_nothing
+            concurrent_changes_of_a_record_let_one_through
+            due_records_of_all_tenants_come_longest_due_first
+            a_record_is_its_tenants_own
+            // meter.rs
+            a_reservation_holds_room_until_it_is_settled_released_or_expires
+            a_hard_limit_is_in_the_way_of_all_and_a_soft_one_of_nothing
+            what_is_settled_commits_with_its_run_or_not_at_all
+            concurrent_reservers_fill_a_hard_limit_and_never_exceed_it
+            old_windows_are_forgotten
+            a_meter_is_its_tenants_own
             // tenant.rs
             a_subject_is_its_tenants_own
             a_key_is_its_tenants_own

@@ -1,7 +1,7 @@
 //! A run as it is being written.
 
 use ledger::{Chain, Event, Recorded, Salt};
-use schema::{Digest, RunId, Seq, TenantId};
+use schema::{Digest, RunId, Seq, TenantId, Timestamp};
 use serde_json::{Value, json};
 
 use super::corner::at;
@@ -34,8 +34,12 @@ impl Story {
 
     /// The next event. `fields` is an object.
     pub fn event(&mut self, r#type: &str, fields: Value) -> Event {
+        self.event_at(at(1_000_000 + self.seq().0 * 10), r#type, fields)
+    }
+
+    /// The next event, of this moment. `fields` is an object.
+    pub fn event_at(&mut self, moment: Timestamp, r#type: &str, fields: Value) -> Event {
         let Value::Object(fields) = fields else { panic!("the fields of an event are an object") };
-        let moment = at(1_000_000 + self.seq().0 * 10);
         let salts = &mut self.salts;
         let salt = || {
             *salts += 1;

@@ -1,15 +1,19 @@
 //! What one tenant can find out about another: nothing.
 
 use ledger::sha256;
-use schema::{Day, JobId, RunId, Seq};
+use schema::{Day, Digest, JobId, RunId, Seq};
 use serde_json::{Value, json};
 
 use super::api_key::{change, create, key};
 use super::subject::{about, erase, masters, named};
 use super::{Corner, Story, at, limit};
 use crate::{
-    CacheFilter, CacheKind, Commit, CommitError, JobState, KeyChange, RunFilter, Settle, Store, TenantStore,
+    CacheFilter, CacheKind, Commit, CommitError, JobState, KeyChange, MeterKey, RecordFilter, RecordKind,
+    RunFilter, Settle, Settlement, Store, TenantStore, Want,
 };
+
+/// A meter that both have.
+const METER: MeterKey = MeterKey { meter: Digest::ZERO, window: 0 };
 
 /// Every method of every tenant trait is called with another tenant's ids; `tests/memory.rs` fails while one is missing.
 pub async fn a_tenant_sees_nothing_of_another(store: &dyn Store) {
@@ -17,8 +21,11 @@ pub async fn a_tenant_sees_nothing_of_another(store: &dyn Store) {
     let policy = format!("a policy of {}", owner.id);
     let mut story = owner.story();
     let decided = vec![
-        story.event("run.started", json!({ "kind": "chat" })),
-        story.event("policy.decided", json!({ "policies": [sha256(policy.as_bytes())] })),
+        story.event("run.started", json!({ "kind": "chat", "agent": "helper" })),
+        story.event(
+            "policy.decided",
+            json!({ "policies": [sha256(policy.as_bytes())], "verdict": { "effect": "deny" } }),
+        ),
     ];
     let append = story.append(decided, Settle::Open);
     let commit =
@@ -29,7 +36,11 @@ pub async fn a_tenant_sees_nothing_of_another(store: &dyn Store) {
     let waiting = owner.job();
     owner.enqueue([waiting.clone()]).await;
     let cached = vec![super::cache::value("x", 1)];
-    owner.tenant.commit(Commit { cache: cached, ..Commit::default() }).await.unwrap();
+    let records = vec![super::record::small(RecordKind::Budget, "budget")];
+    let want = Want { key: METER, limit: 9, amount: 1, hard: true };
+    owner.tenant.reserve(story.run.into(), &[want], at(1), at(5)).await.unwrap();
+    let settled = vec![Settlement { id: dead.into(), spent: vec![(METER, 3)] }];
+    owner.tenant.commit(Commit { cache: cached, records, settled, ..Commit::default() }).await.unwrap();
 
     // What the stranger sees with the owner's ids is what it sees with ids that nobody has.
     let nothing = sight(&*stranger.tenant, stranger.fresh(), [stranger.fresh(), stranger.fresh()]).await;
@@ -47,6 +58,10 @@ pub async fn a_tenant_sees_nothing_of_another(store: &dyn Store) {
     stranger.tenant.touch(CacheKind::ToolResult, sha256(b"x")).await.unwrap();
     assert_eq!(stranger.tenant.invalidate(&CacheFilter::default()).await.unwrap(), 0);
     assert_eq!(stranger.tenant.sweep_cache(at(5_000_000)).await.unwrap(), 0);
+    // nor take or give back of its meters,
+    let want = Want { key: METER, limit: 1, amount: 1, hard: true };
+    stranger.tenant.reserve(story.run.into(), &[want], at(1), at(2)).await.unwrap();
+    stranger.tenant.release(story.run.into()).await.unwrap();
     // nor put its dead job back.
     assert!(!stranger.tenant.requeue(dead, at(3000)).await.unwrap());
     assert!(!stranger.tenant.requeue(waiting.id, at(3000)).await.unwrap());
@@ -124,8 +139,13 @@ async fn sight(tenant: &dyn TenantStore, run: RunId, jobs: [JobId; 2]) -> String
         format!("{:?}", tenant.usage(Day::FIRST, Day::LAST).await.unwrap()),
         format!("{:?}", tenant.agents(None, most).await.unwrap()),
         format!("{:?}", tenant.agent("helper").await.unwrap()),
+        format!("{:?}", tenant.conduct("helper", Day::FIRST).await.unwrap()),
         format!("{:?}", tenant.cached(CacheKind::ToolResult, sha256(b"x"), at(9)).await.unwrap()),
         format!("{:?}", tenant.cache_stats(at(9)).await.unwrap()),
+        format!("{:?}", tenant.record(RecordKind::Budget, "budget").await.unwrap()),
+        format!("{:?}", tenant.records(&RecordFilter::of(RecordKind::Budget), None, most).await.unwrap()),
+        format!("{:?}", tenant.record_counts(RecordKind::Budget).await.unwrap()),
+        format!("{:?}", tenant.levels(&[METER], at(1)).await.unwrap()),
     ];
     for job in jobs {
         seen.push(format!("{:?}", tenant.job(job).await.unwrap()));

@@ -152,4 +152,8 @@ impl Derive for MemoryStore {
     async fn mend_agents(&self, tenant: TenantId, wanted: Sums) -> Result<Rebuilt, StoreError> {
         Ok(self.mend_sums(tenant, &wanted.agents, |sums| &mut sums.agents))
     }
+
+    async fn mend_conduct(&self, tenant: TenantId, wanted: Sums) -> Result<Rebuilt, StoreError> {
+        Ok(self.mend_sums(tenant, &wanted.conduct, |sums| &mut sums.conduct))
+    }
 }

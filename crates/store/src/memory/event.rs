@@ -8,12 +8,25 @@ use ledger::{Event, Leaf, sha256};
 use schema::{Digest, RunId, Seq, Subject, SubjectId, TenantId, Timestamp};
 
 use super::{RunState, Tenant, TenantState};
-use crate::{Append, Commit, CommitError, EventStore, KeyChange, RunRow, Seal, Sealed, Settle, StoreError};
+use crate::{Append, Commit, CommitError, EventStore, KeyChange, Seal, Sealed, Settle, StoreError};
 
 #[async_trait]
 impl EventStore for Tenant {
     async fn commit(&self, commit: Commit) -> Result<(), CommitError> {
-        let Commit { appends, policies, jobs, erase, seal, keys, tenants, settings, cache, touched } = commit;
+        let Commit {
+            appends,
+            policies,
+            jobs,
+            erase,
+            seal,
+            keys,
+            tenants,
+            settings,
+            cache,
+            touched,
+            records,
+            settled,
+        } = commit;
         let mut state = self.shared.lock();
         let made = KeyChange::made(&keys, self.id)?;
         if let Some((key, _)) = made.iter().find(|(_, hash)| state.keys.contains_key(hash)) {
@@ -21,6 +34,7 @@ impl EventStore for Tenant {
         }
         let tenant = state.tenants.entry(self.id).or_default();
         tenant.check_keys(&keys, &made)?;
+        tenant.check_records(&records)?;
         tenant.check(self.id, &appends)?;
         if let Some(subject) = erase.iter().find(|subject| !tenant.knows(**subject)) {
             return Err(CommitError::NoSubject(*subject));
@@ -55,6 +69,8 @@ impl EventStore for Tenant {
         tenant.policies.extend(policies.into_iter().map(|text| (sha256(text.as_bytes()), text)));
         tenant.settings = settings.unwrap_or_else(|| std::mem::take(&mut tenant.settings));
         tenant.change_keys(&keys);
+        tenant.change_records(records);
+        settled.iter().for_each(|settlement| tenant.meters.settle_adding(settlement));
         state.keys.extend(made.iter().map(|(key, hash)| (*hash, (self.id, key.id))));
         state.tenant_rows.extend(tenants.into_iter().map(|tenant| (tenant.id, tenant)));
         let has_work = !jobs.is_empty();
@@ -107,12 +123,9 @@ impl TenantState {
         let Append { events, settle, subject } = append;
         let id = events.run();
         let about = subject.and_then(|subject| self.subjects.get(subject.as_str()).copied());
-        let before = self.runs.get(&id).map(|run| run.row.clone());
+        let before = self.runs.get(&id).map(|run| &run.row);
         // Without events there is nothing to bind, and no run to begin.
-        let Some(row) = RunRow::fold_all(before.clone(), id, &events).filter(|_| !events.is_empty()) else {
-            return;
-        };
-        self.sums.add_run(before.as_ref(), &row);
+        let Some(row) = self.sums.follow(before, id, &events).filter(|_| !events.is_empty()) else { return };
         let leaf = Leaf { run: id, seq: row.seq, head: row.head };
         let run = self.runs.entry(id).or_insert_with(|| RunState {
             row: row.clone(),

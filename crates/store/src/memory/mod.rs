@@ -10,6 +10,8 @@ mod cache;
 mod event;
 mod job;
 mod log;
+mod meter;
+mod record;
 mod run;
 mod subject;
 mod sums;
@@ -21,14 +23,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use ledger::{Event, Log};
-use schema::{ApiKey, ApiKeyId, Digest, RunId, SubjectId, TenantId};
+use schema::{ApiKey, ApiKeyId, Digest, RunId, SubjectId, TenantId, Timestamp};
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, watch};
 
 use crate::feed::Changes;
+use crate::meter::Meters;
 use crate::sums::Sums;
 use crate::view;
-use crate::{CacheKind, CacheRow, JobQueue, Masters, RunRow, Sealed, Store, StoreError, TenantStore, View};
+use crate::{
+    CacheKind, CacheRow, JobQueue, Masters, Record, RecordKind, RunRow, Sealed, Store, StoreError,
+    TenantStore, View,
+};
 
 /// A store in memory. A clone is the same store.
 #[derive(Debug, Clone, Default)]
@@ -83,6 +89,21 @@ impl Store for MemoryStore {
         limit: NonZeroU32,
     ) -> Result<Vec<schema::Tenant>, StoreError> {
         Ok(tenant::rows(&self.shared.lock().tenant_rows, after, limit.get() as usize))
+    }
+
+    async fn due_records(
+        &self,
+        kind: RecordKind,
+        group: &str,
+        until: Timestamp,
+        limit: NonZeroU32,
+    ) -> Result<Vec<(TenantId, Record)>, StoreError> {
+        Ok(self.shared.lock().due_records(kind, group, until, limit.get() as usize))
+    }
+
+    async fn forget_meters(&self, before: i64) -> Result<u64, StoreError> {
+        let mut state = self.shared.lock();
+        Ok(state.tenants.values_mut().map(|tenant| tenant.meters.forget(before)).sum())
     }
 
     fn changed(&self, tenant: TenantId) -> watch::Receiver<u64> {
@@ -156,6 +177,8 @@ struct TenantState {
     keys: BTreeMap<ApiKeyId, ApiKey>,
     settings: Map<String, Value>,
     cache: BTreeMap<(CacheKind, Digest), CacheRow>,
+    records: BTreeMap<(RecordKind, String), Record>,
+    meters: Meters,
     sums: Sums,
 }
 

@@ -1,4 +1,4 @@
-//! Usage and agents.
+//! Usage, agents, and what agents did.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -10,7 +10,7 @@ use schema::{Day, TenantId};
 use super::{MemoryStore, Tenant};
 use crate::sums::Sums;
 use crate::view::{Rebuilt, compare};
-use crate::{AgentRow, AgentStore, StoreError, UsageRow, UsageStore};
+use crate::{AgentRow, AgentStore, ConductRow, ConductStore, StoreError, UsageRow, UsageStore};
 
 #[async_trait]
 impl UsageStore for Tenant {
@@ -36,6 +36,14 @@ impl AgentStore for Tenant {
 
     async fn agent(&self, name: &str) -> Result<Option<AgentRow>, StoreError> {
         Ok(self.read(|tenant| tenant.sums.agents.get(name).cloned()))
+    }
+}
+
+#[async_trait]
+impl ConductStore for Tenant {
+    async fn conduct(&self, agent: &str, from: Day) -> Result<Vec<ConductRow>, StoreError> {
+        let days = (agent.to_owned(), from)..=(agent.to_owned(), Day::LAST);
+        Ok(self.read(|tenant| tenant.sums.conduct.range(days).map(|(_, row)| row.clone()).collect()))
     }
 }
 

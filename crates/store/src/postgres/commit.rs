@@ -21,7 +21,9 @@ use tokio_postgres::error::SqlState;
 use super::error::FromDriver as _;
 use super::pipeline::{Ask, Begun, Parameter, Sending, in_order, send};
 use super::row::{bigint, column, json};
-use super::{Tenant, api_key, cache, give_back, job, log, subject, sums, tenant as tenants};
+use super::{
+    Tenant, api_key, cache, conduct, give_back, job, log, meter, record, subject, sums, tenant as tenants,
+};
 use crate::cache::{CacheKind, CacheRow};
 use crate::commit::{Append, Commit, CommitError, Seal, Settle};
 use crate::error::StoreError;
@@ -31,9 +33,9 @@ use crate::sealing::{Kept, SubjectKey, keep_segment};
 use crate::sums::Sums;
 
 /// How often a commit that gave way to another is tried again.
-const RETRIES: u32 = 6;
+pub(super) const RETRIES: u32 = 6;
 
-const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
+pub(super) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 /// Nobody erases a subject whose key something is being sealed with.
 const HOLD_SUBJECTS: &str = "SELECT id FROM subjects
     WHERE tenant = $1 AND id = ANY($2) AND wrapped IS NOT NULL ORDER BY id FOR SHARE";
@@ -189,21 +191,19 @@ async fn attempt(
         }
     }
     let keys = api_key::Changed::new(tenant, &commit.keys, &found.keys)?;
-    let after = |sealing: &&Sealing<'_>| {
+    let records = record::Changed::new(&commit.records, &found.records)?;
+    let mut added = Sums::default();
+    let mut after = |sealing: &&Sealing<'_>| {
         let Sealing { append, subject, .. } = sealing;
         let run = append.events.run();
-        let (row, subject) = match existing.get(&run).cloned() {
-            Some((row, subject)) => (Some(row), subject),
+        let (row, subject) = match existing.get(&run) {
+            Some((row, subject)) => (Some(row), *subject),
             None => (None, *subject),
         };
-        RunRow::fold_all(row, run, &append.events).map(|row| (row.at_rest(subject), subject))
+        added.follow(row, run, &append.events).map(|row| (row.at_rest(subject), subject))
     };
-    let made: Vec<Row> = new.iter().filter_map(after).collect();
-    let moved: Vec<Row> = other.iter().filter_map(after).collect();
-    let mut added = Sums::default();
-    for (row, _) in made.iter().chain(&moved) {
-        added.add_run(existing.get(&row.id).map(|(row, _)| row), row);
-    }
+    let made: Vec<Row> = new.iter().filter_map(&mut after).collect();
+    let moved: Vec<Row> = other.iter().filter_map(&mut after).collect();
     let mut leaves = leaves(&commit.appends);
     leaves.extend(commit.seal.iter().filter_map(|seal| found.unbound_leaf(seal.run)));
     let asks = [
@@ -213,6 +213,9 @@ async fn attempt(
         segments(connection, tenant, &sorted).await?,
         keys.make(connection, tenant).await?,
         keys.change(connection, tenant).await?,
+        records.make(connection, tenant).await?,
+        records.change(connection, tenant).await?,
+        records.delete(connection, tenant).await?,
         tenants::put(connection, &commit.tenants).await?,
         tenants::set(connection, tenant, commit.settings.as_ref()).await?,
         policies(connection, tenant, &commit.policies).await?,
@@ -223,6 +226,9 @@ async fn attempt(
         cache::touched(connection, tenant, &commit.touched).await?,
         sums::add_agents(connection, tenant, &added).await?,
         sums::add_usage(connection, tenant, &added).await?,
+        conduct::add(connection, tenant, &added).await?,
+        meter::add(connection, tenant, &commit.settled).await?,
+        meter::end(connection, tenant, &commit.settled).await?,
         log::add(connection, tenant, &leaves).await?,
         ids(connection, tenant, ERASE, commit.erase.iter().map(|id| id.as_bytes().to_vec())).await?,
         seal(connection, tenant, &commit.seal).await?,
@@ -232,10 +238,13 @@ async fn attempt(
     begun.ends();
     match write(connection, tenant, &asks, !commit.jobs.is_empty()).await {
         Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => {
-            match keys.taken(connection, tenant).await? {
-                Some(key) => Err(CommitError::KeyTaken(key)),
-                None => Err(somebody_was_faster(connection, tenant, &made, error).await?),
+            if let Some(key) = keys.taken(connection, tenant).await? {
+                return Err(CommitError::KeyTaken(key));
             }
+            if let Some(moved) = records.taken(connection, tenant).await? {
+                return Err(moved);
+            }
+            Err(somebody_was_faster(connection, tenant, &made, error).await?)
         }
         written => Ok(written.map(|()| Outcome::Written)?),
     }
@@ -258,6 +267,8 @@ struct Found {
     bound: BTreeSet<(RunId, Seq)>,
     /// The rows of the API keys that are named.
     keys: Vec<tokio_postgres::Row>,
+    /// The rows of the records that are to change.
+    records: Vec<tokio_postgres::Row>,
 }
 
 impl Found {
@@ -275,7 +286,7 @@ fn runs_of(seals: &[Seal]) -> impl Iterator<Item = Vec<u8>> {
 
 /// Sends the statements of a transaction, in the order of their locks, and its end. The first error is why nothing was
 /// written.
-async fn write(
+pub(super) async fn write(
     connection: &Object,
     tenant: &Tenant,
     asks: &[Option<Ask<'_>>],
@@ -334,8 +345,9 @@ async fn begin<'a>(
     let sealed = ids(connection, tenant, SEALED_RUNS, all).await?;
     let bound = ids(connection, tenant, BOUND_RUNS, runs_of(&commit.seal)).await?;
     let keys = ids(connection, tenant, api_key::LOCK, api_key::named(&commit.keys)).await?;
+    let records = record::lock(connection, tenant, &commit.records).await?;
     let transaction = Begun::new(connection);
-    let (begun, held, locked, runs, sealed, bound, keys) = tokio::join!(
+    let (begun, held, locked, runs, sealed, bound, keys, records) = tokio::join!(
         biased;
         connection.batch_execute(BEGIN),
         send(connection, hold.as_ref()),
@@ -344,6 +356,7 @@ async fn begin<'a>(
         send(connection, sealed.as_ref()),
         send(connection, bound.as_ref()),
         send(connection, keys.as_ref()),
+        send(connection, records.as_ref()),
     );
     begun?;
     let place = |table: &'static str| {
@@ -362,6 +375,7 @@ async fn begin<'a>(
         sealed: sealed?.iter().map(place("sealed")).collect::<Result<_, _>>()?,
         bound: bound?.iter().map(place("leaves")).collect::<Result<_, _>>()?,
         keys: keys?,
+        records: records?,
     };
     Ok((transaction, found))
 }

@@ -185,7 +185,9 @@ impl FromDriver for CommitError {
             | Self::Refused { .. }
             | Self::NoSubject(_)
             | Self::NoKey(_)
-            | Self::KeyTaken(_) => None,
+            | Self::KeyTaken(_)
+            | Self::RecordMoved { .. }
+            | Self::RecordUnfit { .. } => None,
         }
     }
 }

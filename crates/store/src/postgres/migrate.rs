@@ -27,6 +27,7 @@ const MIGRATIONS: &[Migration] = &[
         text: include_str!("migrations/0002_seal_and_retain.sql"),
     },
     Migration { version: 3, name: "gateway", text: include_str!("migrations/0003_gateway.sql") },
+    Migration { version: 4, name: "governance", text: include_str!("migrations/0004_governance.sql") },
 ];
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (

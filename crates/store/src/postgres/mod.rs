@@ -3,8 +3,8 @@
 //! [`PostgresStore::connect`] brings the schema up to date (`migrate.rs`) and opens a pool. The other files are by noun,
 //! as the traits are; `commit.rs` is the one transaction that writes events.
 //!
-//! - One transaction is one commit. It locks in one order: subjects, existing runs, API keys, new runs, tenants, settings,
-//!   policies, live jobs, entries of the cache, agents, usage, each sorted, and the tenant's log last, so that two commits never wait for each other in a circle.
+//! - One transaction is one commit. It locks in one order: subjects, existing runs, API keys, existing records, new runs,
+//!   new records, tenants, settings, policies, live jobs, entries of the cache, agents, usage, conduct, meters, each sorted, and the tenant's log last, so that two commits never wait for each other in a circle.
 //! - A leaf's index is given out under the lock of the tenant's row in `logs`: indexes have no gaps, whoever writes.
 //! - Nothing is needed that a Postgres-compatible distributed engine lacks: no triggers, extensions, sequences or advisory
 //!   locks, and `wake.rs` does without notifications. Everything works at `READ COMMITTED`, and a transaction that gave way
@@ -18,13 +18,16 @@
 mod api_key;
 mod cache;
 mod commit;
+mod conduct;
 mod connect;
 mod error;
 mod event;
 mod job;
 mod log;
+mod meter;
 mod migrate;
 mod pipeline;
+mod record;
 mod row;
 mod run;
 mod subject;
@@ -41,7 +44,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use deadpool_postgres::{Hook, HookError, Object, Pool, Runtime};
-use schema::{ApiKey, Digest, TenantId};
+use schema::{ApiKey, Digest, TenantId, Timestamp};
 use tokio::sync::watch;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
@@ -51,6 +54,7 @@ pub use error::OpenError;
 use crate::error::StoreError;
 use crate::feed::Changes;
 use crate::job::JobQueue;
+use crate::record::{Record, RecordKind};
 use crate::sealing::{Keys, Masters};
 use crate::{Store, TenantStore, View};
 use connect::Target;
@@ -197,6 +201,20 @@ impl Store for PostgresStore {
         limit: NonZeroU32,
     ) -> Result<Vec<schema::Tenant>, StoreError> {
         tenant::rows(self, after, limit).await
+    }
+
+    async fn due_records(
+        &self,
+        kind: RecordKind,
+        group: &str,
+        until: Timestamp,
+        limit: NonZeroU32,
+    ) -> Result<Vec<(TenantId, Record)>, StoreError> {
+        record::due(self, kind, group, until, limit).await
+    }
+
+    async fn forget_meters(&self, before: i64) -> Result<u64, StoreError> {
+        meter::forget(self, before).await
     }
 
     fn changed(&self, tenant: TenantId) -> watch::Receiver<u64> {

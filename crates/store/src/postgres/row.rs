@@ -47,6 +47,10 @@ impl<'a> Column<'a> {
         self.bytes()?.try_into().map(Digest::from_bytes).map_err(|_| self.damaged("is no digest"))
     }
 
+    pub(super) fn optional_digest(&self) -> Result<Option<Digest>, StoreError> {
+        self.optional_blob()?.map(|_| self.digest()).transpose()
+    }
+
     pub(super) fn number<T: TryFrom<i64>>(&self) -> Result<T, StoreError> {
         let number: i64 = self.row.try_get(self.name)?;
         T::try_from(number).map_err(|_| self.damaged("is out of range"))

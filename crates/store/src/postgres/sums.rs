@@ -94,7 +94,7 @@ impl AgentStore for Tenant {
 }
 
 /// Which row an agent has. A digest, for an index entry has a size limit and a name has none.
-fn slot(name: &str) -> Digest {
+pub(super) fn slot(name: &str) -> Digest {
     sha256(name.as_bytes())
 }
 
@@ -229,6 +229,6 @@ pub(super) async fn mend_agents(
     Ok(rebuilt)
 }
 
-fn borrowed<'a>(parameters: &'a [Parameter<'_>]) -> Vec<&'a (dyn ToSql + Sync)> {
+pub(super) fn borrowed<'a>(parameters: &'a [Parameter<'_>]) -> Vec<&'a (dyn ToSql + Sync)> {
     parameters.iter().map(|parameter| &**parameter as &(dyn ToSql + Sync)).collect()
 }

@@ -9,7 +9,7 @@ use schema::{Digest, RunId, SubjectId, TenantId, Timestamp};
 
 use super::commit::SLOTS;
 use super::row::{bigint, column, json};
-use super::{PostgresStore, Tenant, cache, sums};
+use super::{PostgresStore, Tenant, cache, conduct, sums};
 use crate::cache::CacheRow;
 use crate::error::StoreError;
 use crate::filter::Traits;
@@ -87,6 +87,10 @@ impl Derive for PostgresStore {
 
     async fn mend_agents(&self, tenant: TenantId, wanted: Sums) -> Result<Rebuilt, StoreError> {
         sums::mend_agents(self, tenant, wanted).await
+    }
+
+    async fn mend_conduct(&self, tenant: TenantId, wanted: Sums) -> Result<Rebuilt, StoreError> {
+        conduct::mend(self, tenant, wanted).await
     }
 }
 

@@ -13,7 +13,9 @@ use rusqlite::{Connection, Row};
 use schema::{Digest, RunId, Seq, SubjectId, TenantId};
 
 use super::row::{Sql, unavailable};
-use super::{api_key, beside, cache, event, job, log, pool, run, slot, sums, tenant, wal};
+use super::{
+    api_key, beside, cache, conduct, event, job, log, meter, pool, record, run, slot, sums, tenant, wal,
+};
 use crate::error::StoreError;
 use crate::filter::Traits;
 use crate::run::{RANGE_SEALED, RunRow};
@@ -63,10 +65,17 @@ pub fn check(path: &Path) -> Result<Checked, StoreError> {
         sums::parse_usage(row).map(drop)
     })?;
     visit(&snapshot, "SELECT row, tenant, name FROM agents", |row| sums::parse_agent(row).map(drop))?;
+    visit(&snapshot, "SELECT row, tenant, agent, day FROM conduct_daily", |row| {
+        conduct::parse(row).map(drop)
+    })?;
     visit(&snapshot, "SELECT traits, tenant, slot FROM run_slots", |row| slot::parse(row).map(drop))?;
     visit(&snapshot, &cache::all(), |row| cache::parse(row).map(drop))?;
     visit(&snapshot, "SELECT row, id FROM tenants", |row| tenant::parse(row).map(drop))?;
     visit(&snapshot, "SELECT row, tenant FROM settings", |row| tenant::parse_settings(row).map(drop))?;
+    visit(&snapshot, record::all(), |row| record::parse(row).map(drop))?;
+    visit(&snapshot, "SELECT tenant, meter, since, spent, sum FROM meters", |row| {
+        meter::parse(row).map(drop)
+    })?;
     Ok(Checked { events, runs, sealed, logs })
 }
 

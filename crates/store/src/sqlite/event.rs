@@ -12,6 +12,8 @@ use serde_json::{Map, Value};
 
 use super::cache::{self, PreparedEntry};
 use super::log::NextLeaf;
+use super::meter::{self, Settled};
+use super::record::{self, PreparedRecord};
 use super::row::{Sql, unavailable};
 use super::run::Written;
 use super::writer::{Request, WriteError};
@@ -22,6 +24,8 @@ use crate::commit::{Append, Commit, CommitError, Seal, Settle};
 use crate::error::StoreError;
 use crate::event::EventStore;
 use crate::job::NewJob;
+use crate::meter::Settlement;
+use crate::record::RecordChange;
 use crate::run::RunRow;
 use crate::sealing::{Holder, Kept, Keys, SubjectKey, SubjectRow, keep_segment};
 use crate::sums::Sums;
@@ -85,6 +89,8 @@ pub(super) struct Prepared {
     settings: Option<Map<String, Value>>,
     cache: Vec<PreparedEntry>,
     touched: Vec<(CacheKind, Digest)>,
+    records: Vec<PreparedRecord>,
+    settled: Vec<Settlement>,
 }
 
 struct PreparedAppend {
@@ -102,7 +108,11 @@ struct PreparedAppend {
 /// What of an append the writer has left to do.
 enum Place {
     /// It begins a run: everything about it is known, and the writer only has to find the place free.
-    Begins(Box<Written>),
+    Begins {
+        new: Box<Written>,
+        /// What it adds to the sums.
+        adds: Sums,
+    },
     /// It goes on with one: where that stands only the writer knows.
     Continues(Recorded),
 }
@@ -116,6 +126,7 @@ impl Prepared {
         cache_keys: &[Option<Arc<SubjectKey>>],
     ) -> Result<Self, CommitError> {
         let made = KeyChange::made(&commit.keys, tenant)?;
+        RecordChange::check(&commit.records)?;
         let appends = commit.appends.iter().zip(keys).filter(|(append, _)| !append.events.is_empty());
         Ok(Self {
             tenant,
@@ -134,6 +145,8 @@ impl Prepared {
                 .map(|(write, key)| PreparedEntry::new(tenant, write, key.as_deref()))
                 .collect::<Result<_, StoreError>>()?,
             touched: commit.touched.clone(),
+            records: commit.records.iter().map(|change| PreparedRecord::new(tenant, change)).collect(),
+            settled: commit.settled.clone(),
         })
     }
 }
@@ -149,22 +162,23 @@ impl PreparedAppend {
         }
         let kept = keep_segment(tenant, run, events, key)?;
         let subject = key.map(|key| key.id);
-        let place = match RunRow::fold_all(None, run, events) {
-            Some(row) if expected == Seq::START => {
-                Place::Begins(Box::new(Written::new(tenant, row, subject)))
-            }
-            _ => Place::Continues(events.clone()),
+        let mut adds = Sums::default();
+        let row = if expected == Seq::START { adds.follow(None, run, events) } else { None };
+        let place = match row {
+            Some(row) => Place::Begins { new: Box::new(Written::new(tenant, row, subject)), adds },
+            None => Place::Continues(events.clone()),
         };
         Ok(Self { run, expected, last: events.end().0, settle: *settle, kept, subject, place })
     }
 }
 
-/// Writes a commit inside the open transaction. Everything that can be refused is refused before anything is written.
+/// Writes a commit inside the open transaction, and says what it settles. Everything that can be refused is refused before
+/// anything is written.
 pub(super) fn write(
     connection: &Connection,
     next_leaf: &mut NextLeaf,
     prepared: &Prepared,
-) -> Result<(), WriteError> {
+) -> Result<Vec<Settled>, WriteError> {
     let Prepared {
         tenant,
         appends,
@@ -178,6 +192,8 @@ pub(super) fn write(
         settings,
         cache,
         touched,
+        records,
+        settled,
     } = prepared;
     let held = cache.iter().filter_map(|entry| entry.row.subject);
     for subject in appends.iter().filter_map(|append| append.subject).chain(held) {
@@ -194,6 +210,7 @@ pub(super) fn write(
         retention::check(connection, *tenant, *run)?;
     }
     api_key::check(connection, *tenant, made, revoked)?;
+    record::check(connection, *tenant, records)?;
     let (heads, added) = place_all(connection, *tenant, appends)?;
     sums::add(connection, *tenant, &added)?;
     for (digest, text) in policies {
@@ -246,6 +263,7 @@ pub(super) fn write(
         retention::seal(connection, next_leaf, *tenant, *run)?;
     }
     api_key::write(connection, *tenant, made, revoked)?;
+    record::write(connection, *tenant, records)?;
     for new in tenants {
         tenant::put(connection, new)?;
     }
@@ -255,7 +273,8 @@ pub(super) fn write(
     for new in jobs {
         job::insert(connection, *tenant, new)?;
     }
-    Ok(())
+    let settle = |settlement| meter::settle(connection, *tenant, settlement);
+    Ok(settled.iter().map(settle).collect::<rusqlite::Result<_>>()?)
 }
 
 /// Brings the rows of the runs up to date, and says where each chain then ends and what the runs add to the sums. All are looked at before one is written;
@@ -265,25 +284,23 @@ fn place_all(
     tenant: TenantId,
     appends: &[PreparedAppend],
 ) -> Result<(Vec<Digest>, Sums), WriteError> {
-    let mut sums = Sums::default();
-    if let [PreparedAppend { run, expected, place: Place::Begins(new), .. }] = appends {
+    if let [PreparedAppend { run, expected, place: Place::Begins { new, adds }, .. }] = appends {
         if run::insert(connection, tenant, new)? {
-            sums.add_run(None, &new.row);
-            return Ok((vec![new.row.head], sums));
+            return Ok((vec![new.row.head], adds.clone()));
         }
         let (actual, _, _) = stands(connection, tenant, *run)?;
         return Err(WriteError::Moved { run: *run, expected: *expected, actual });
     }
-    let look = |append| next_row(connection, tenant, append);
+    let mut sums = Sums::default();
+    let look = |append| next_row(connection, tenant, append, &mut sums);
     let rows = appends.iter().map(look).collect::<Result<Vec<_>, WriteError>>()?;
-    for (append, (before, new)) in appends.iter().zip(&rows) {
-        sums.add_run(before.as_ref(), new);
+    for (append, new) in appends.iter().zip(&rows) {
         match &append.place {
-            Place::Begins(new) => drop(run::insert(connection, tenant, new)?),
+            Place::Begins { new, .. } => drop(run::insert(connection, tenant, new)?),
             Place::Continues(_) => run::update(connection, tenant, new.clone())?,
         }
     }
-    Ok((rows.into_iter().map(|(_, row)| row.head).collect(), sums))
+    Ok((rows.into_iter().map(|row| row.head).collect(), sums))
 }
 
 /// Where a run's chain ends, and its row; a sealed one has no row.
@@ -299,12 +316,13 @@ fn stands(
     Ok(left.map_or((Seq::START, Digest::ZERO, None), |left| (left.seq, left.head, None)))
 }
 
-/// The run's row before and after the append, if the append goes where it says.
+/// The run's row after the append, if the append goes where it says; what it adds is added to the sums.
 fn next_row(
     connection: &Connection,
     tenant: TenantId,
     append: &PreparedAppend,
-) -> Result<(Option<RunRow>, RunRow), WriteError> {
+    sums: &mut Sums,
+) -> Result<RunRow, WriteError> {
     let PreparedAppend { run, expected, place, .. } = append;
     let (actual, head, row) = stands(connection, tenant, *run)?;
     if actual != *expected {
@@ -313,15 +331,17 @@ fn next_row(
     let refused = |cause| WriteError::Refused { run: *run, cause };
     let order = || refused(ChainError::Order { expected: actual.next(), found: actual });
     match place {
-        Place::Begins(new) => Ok((None, new.row.clone())),
+        Place::Begins { new, adds } => {
+            *sums += adds;
+            Ok(new.row.clone())
+        }
         // An append that goes on with a sealed run goes on with nothing.
         Place::Continues(_) if row.is_none() => {
             Err(WriteError::Moved { run: *run, expected: *expected, actual: Seq::START })
         }
         Place::Continues(events) => {
             events.follows(tenant, actual, head).map_err(refused)?;
-            let after = RunRow::fold_all(row.clone(), *run, events).ok_or_else(order)?;
-            Ok((row, after))
+            sums.follow(row.as_ref(), *run, events).ok_or_else(order)
         }
     }
 }

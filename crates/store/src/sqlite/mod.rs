@@ -8,12 +8,15 @@ mod backup;
 mod cache;
 mod check;
 mod checkpoint;
+mod conduct;
 mod event;
 mod guard;
 mod job;
 mod log;
+mod meter;
 mod migrate;
 mod pool;
+mod record;
 mod restore;
 mod retention;
 mod room;
@@ -35,19 +38,20 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use rusqlite::Connection;
-use schema::{ApiKey, Digest, Tenant, TenantId};
+use schema::{ApiKey, Digest, Tenant, TenantId, Timestamp};
 use tokio::sync::{Notify, watch};
 
 use crate::error::StoreError;
 use crate::feed::Changes;
 use crate::group_commit::{GroupCommit, Options};
 use crate::sealing::{Keys, Masters};
-use crate::{JobQueue, Store, TenantStore, View};
+use crate::{JobQueue, Record, RecordKind, Store, TenantStore, View};
 pub use backup::{Backup, BackupError, Progress, backup};
 pub use check::{Checked, check};
 use checkpoint::Checkpointer;
 use guard::{Check, Found, Looked};
 use log::LogCache;
+use meter::AllMeters;
 pub use migrate::MigrateError;
 use pool::Pool;
 pub use restore::{Existing, RestoreError, Restored, restore};
@@ -124,6 +128,7 @@ struct Inner {
     keys: Keys,
     new_work: Notify,
     changes: Changes,
+    meters: Arc<AllMeters>,
     found: Found,
     /// Held as long as the store is: one owner per database.
     _owner: Option<File>,
@@ -174,8 +179,10 @@ impl SqliteStore {
         let checkpointer = Checkpointer::start(&mut connection, path).map_err(damaged)?;
         // A disk may take its time; a caller's thread has other callers to serve.
         let options = Options { alone: options.alone && durability == Durability::Commit, ..options };
-        let writer = GroupCommit::start(SqliteWriter::new(connection, checkpointer), options).map_err(io)?;
-        let store = Self::of(Some(writer), readers, Some(owner));
+        let meters = Arc::new(AllMeters::default());
+        let writer = SqliteWriter::new(connection, checkpointer, meters.clone());
+        let writer = GroupCommit::start(writer, options).map_err(io)?;
+        let store = Self::of(Some(writer), readers, meters, Some(owner));
         if looked == Looked::NotYet {
             guard::in_background(path, store.inner.found.clone()).map_err(io)?;
         }
@@ -191,16 +198,34 @@ impl SqliteStore {
         let schema = |cause| OpenError::Migrate { path: path.to_owned(), cause };
         std::fs::metadata(path).map_err(|cause| OpenError::Io { path: path.to_owned(), cause })?;
         match migrate::standing(&pool::read_only(path).map_err(damaged)?).map_err(schema)? {
-            migrate::Standing::Current => Ok(Self::of(None, Pool::open(path).map_err(damaged)?, None)),
+            migrate::Standing::Current => {
+                let readers = Pool::open(path).map_err(damaged)?;
+                Ok(Self::of(None, readers, Arc::default(), None))
+            }
             migrate::Standing::Older => Err(schema(MigrateError::Older)),
         }
     }
 
-    fn of(writer: Option<GroupCommit<SqliteWriter>>, readers: Pool, owner: Option<File>) -> Self {
+    fn of(
+        writer: Option<GroupCommit<SqliteWriter>>,
+        readers: Pool,
+        meters: Arc<AllMeters>,
+        owner: Option<File>,
+    ) -> Self {
         let (logs, keys) = (LogCache::default(), Keys::default());
         let (new_work, changes, found) = (Notify::new(), Changes::default(), Found::default());
         Self {
-            inner: Arc::new(Inner { writer, readers, logs, keys, new_work, changes, found, _owner: owner }),
+            inner: Arc::new(Inner {
+                writer,
+                readers,
+                logs,
+                keys,
+                new_work,
+                changes,
+                meters,
+                found,
+                _owner: owner,
+            }),
         }
     }
 
@@ -316,6 +341,22 @@ impl Store for SqliteStore {
             .await
     }
 
+    async fn due_records(
+        &self,
+        kind: RecordKind,
+        group: &str,
+        until: Timestamp,
+        limit: NonZeroU32,
+    ) -> Result<Vec<(TenantId, Record)>, StoreError> {
+        let group = group.to_owned();
+        let read = move |connection: &Connection| record::due(connection, kind, &group, until, limit);
+        self.inner.read(move |connection| read(connection).map_err(row::unavailable)).await
+    }
+
+    async fn forget_meters(&self, before: i64) -> Result<u64, StoreError> {
+        self.forget_windows(before).await
+    }
+
     fn changed(&self, tenant: TenantId) -> watch::Receiver<u64> {
         self.inner.changes.of(tenant)
     }
@@ -337,14 +378,15 @@ impl Inner {
             .map_err(StoreError::unavailable)?
     }
 
+    /// Who writes, if anybody may.
+    fn writable(&self) -> Result<&GroupCommit<SqliteWriter>, StoreError> {
+        self.found.nothing()?;
+        self.writer.as_ref().ok_or_else(|| StoreError::unavailable("the database is open to read only"))
+    }
+
     async fn write(&self, request: writer::Request) -> Result<writer::Reply, writer::WriteError> {
         use crate::group_commit::SubmitError;
-        let Some(writer) = &self.writer else {
-            let refused = StoreError::unavailable("the database is open to read only");
-            return Err(writer::WriteError::Store(Arc::new(refused)));
-        };
-        self.found.nothing().map_err(|error| writer::WriteError::Store(Arc::new(error)))?;
-        writer.submit(request).await.map_err(|error| match error {
+        self.writable()?.submit(request).await.map_err(|error| match error {
             SubmitError::Refused(error) => error,
             SubmitError::Gone => writer::WriteError::Gone,
         })

@@ -8,9 +8,9 @@ use schema::{Day, Digest, TenantId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::SqliteTenant;
 use super::row::{Sql, damaged, unavailable};
 use super::sum::{with_sum, without_sum};
+use super::{SqliteTenant, conduct};
 use crate::agent::{AgentRow, AgentStore};
 use crate::error::StoreError;
 use crate::sums::Sums;
@@ -78,7 +78,7 @@ pub(super) fn add(connection: &Connection, tenant: TenantId, sums: &Sums) -> rus
         }
         put_agent(connection, tenant, &row)?;
     }
-    Ok(())
+    conduct::add(connection, tenant, sums)
 }
 
 fn put_usage(
@@ -108,11 +108,12 @@ fn find_agent(connection: &Connection, tenant: TenantId, name: &str) -> rusqlite
 }
 
 /// A row as it is kept. It is JSON already; writing it out cannot fail.
-fn text(tenant: TenantId, key: &[u8], row: &impl Serialize) -> String {
+pub(super) fn text(tenant: TenantId, key: &[u8], row: &impl Serialize) -> String {
     with_sum(&[&tenant.as_bytes()[..], key], &serde_json::to_string(row).unwrap_or_default())
 }
 
-fn parse<T: DeserializeOwned>(row: &Row<'_>, key: &[u8]) -> rusqlite::Result<T> {
+/// A row, if it is as it was written.
+pub(super) fn parse<T: DeserializeOwned>(row: &Row<'_>, key: &[u8]) -> rusqlite::Result<T> {
     let Sql(tenant) = row.get::<_, Sql<TenantId>>(1)?;
     let text = without_sum(&[&tenant.as_bytes()[..], key], row.get_ref(0)?.as_str()?);
     serde_json::from_str(text.ok_or_else(|| damaged("a sum over runs is not as it was written"))?)

@@ -63,6 +63,10 @@ impl Derive for SqliteStore {
     async fn mend_agents(&self, tenant: TenantId, wanted: Sums) -> Result<Rebuilt, StoreError> {
         self.mend(Request::MendAgents { tenant, wanted }).await
     }
+
+    async fn mend_conduct(&self, tenant: TenantId, wanted: Sums) -> Result<Rebuilt, StoreError> {
+        self.mend(Request::MendConduct { tenant, wanted }).await
+    }
 }
 
 impl SqliteStore {

@@ -12,13 +12,15 @@ use super::event::{self, Prepared};
 use super::job as jobs;
 use super::job::{self, ClaimRequest};
 use super::log::NextLeaf;
+use super::meter::{self, AllMeters, Settled};
 use super::row::unavailable;
-use super::{subject, sums, view};
+use super::{conduct, subject, sums, view};
 use crate::cache::{CacheKind, CacheRow};
 use crate::commit::CommitError;
 use crate::error::StoreError;
 use crate::group_commit::Writer;
 use crate::job::{Claimed, LeaseToken, Retry};
+use crate::record::RecordKind;
 use crate::sealing::SubjectRow;
 use crate::sums::Sums;
 use crate::view::Rebuilt;
@@ -65,6 +67,15 @@ pub(super) enum Request {
     MendAgents {
         tenant: TenantId,
         wanted: Sums,
+    },
+    /// What agents did, made again.
+    MendConduct {
+        tenant: TenantId,
+        wanted: Sums,
+    },
+    /// The windows of meters that began before then, deleted.
+    ForgetMeters {
+        before: i64,
     },
     Claim(ClaimRequest),
     Extend {
@@ -116,6 +127,10 @@ pub(super) enum WriteError {
     NoSubject(SubjectId),
     NoKey(ApiKeyId),
     KeyTaken(ApiKeyId),
+    RecordMoved {
+        kind: RecordKind,
+        id: String,
+    },
     /// The key that an append was sealed with is no longer there.
     KeyGone(SubjectId),
     Store(Arc<StoreError>),
@@ -149,6 +164,7 @@ impl From<WriteError> for StoreError {
             | WriteError::NoSubject(_)
             | WriteError::NoKey(_)
             | WriteError::KeyTaken(_)
+            | WriteError::RecordMoved { .. }
             | WriteError::KeyGone(_) => Self::unavailable("only a commit can be refused"),
         }
     }
@@ -161,6 +177,7 @@ impl From<WriteError> for CommitError {
             WriteError::NoSubject(subject) => Self::NoSubject(subject),
             WriteError::NoKey(key) => Self::NoKey(key),
             WriteError::KeyTaken(key) => Self::KeyTaken(key),
+            WriteError::RecordMoved { kind, id } => Self::RecordMoved { kind, id },
             other => Self::Store(other.into()),
         }
     }
@@ -175,13 +192,17 @@ pub(super) struct SqliteWriter {
     connection: Connection,
     checkpointer: Checkpointer,
     next_leaf: NextLeaf,
+    meters: Arc<AllMeters>,
+    /// What the open transaction settles.
+    settled: Vec<Settled>,
     /// Why the open transaction must not be committed.
     failed: Option<WriteError>,
 }
 
 impl SqliteWriter {
-    pub(super) fn new(connection: Connection, checkpointer: Checkpointer) -> Self {
-        Self { connection, checkpointer, next_leaf: NextLeaf::default(), failed: None }
+    pub(super) fn new(connection: Connection, checkpointer: Checkpointer, meters: Arc<AllMeters>) -> Self {
+        let (next_leaf, settled) = (NextLeaf::default(), Vec::new());
+        Self { connection, checkpointer, next_leaf, meters, settled, failed: None }
     }
 
     fn perform(&mut self, request: Request) -> Result<Reply, WriteError> {
@@ -189,7 +210,9 @@ impl SqliteWriter {
         match request {
             Request::Nothing => Ok(Reply::Done),
             Request::Commit(prepared) => {
-                event::write(connection, &mut self.next_leaf, &prepared).map(|()| Reply::Done)
+                let settled = event::write(connection, &mut self.next_leaf, &prepared)?;
+                self.settled.extend(settled);
+                Ok(Reply::Done)
             }
             Request::Subject { tenant, subject, new } => {
                 Ok(Reply::Subject(subject::find_or_add(connection, tenant, &subject, new)?))
@@ -213,6 +236,10 @@ impl SqliteWriter {
             Request::MendAgents { tenant, wanted } => {
                 Ok(Reply::Rebuilt(sums::mend_agents(connection, tenant, wanted)?, None))
             }
+            Request::MendConduct { tenant, wanted } => {
+                Ok(Reply::Rebuilt(conduct::mend(connection, tenant, wanted)?, None))
+            }
+            Request::ForgetMeters { before } => Ok(Reply::Count(meter::forget(connection, before)?)),
             Request::Claim(claim) => Ok(Reply::Claimed(job::claim(connection, &claim)?)),
             Request::Extend { job, token, lease_until } => {
                 Ok(Reply::Changed(jobs::extend(connection, job, token, lease_until)?))
@@ -261,7 +288,11 @@ impl Writer for SqliteWriter {
                 .map(drop)
                 .map_err(Into::into),
         };
-        if committed.is_err() {
+        if committed.is_ok() {
+            // Before anybody is told: whoever is told finds it so.
+            self.meters.settle(&mut self.settled);
+        } else {
+            self.settled.clear();
             self.next_leaf.forget();
             if !self.connection.is_autocommit() {
                 // A commit that failed for want of space leaves its transaction open.
