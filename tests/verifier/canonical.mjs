@@ -9,8 +9,11 @@ const MAX_DEPTH = 100;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const WORDS = { true: true, false: false, null: null };
 
-/** Parses one JSON text, or throws a SyntaxError. Of two equal keys the last wins, unless `unique` refuses them. */
-export function parseJson(text, { unique = false } = {}) {
+/**
+ * Parses one JSON text, or throws a SyntaxError. Of two equal keys the last wins, unless `unique` refuses them. `spelt` may
+ * make something of a number and its spelling, where it matters whether a whole number is written with a point.
+ */
+export function parseJson(text, { unique = false, spelt = (value) => value } = {}) {
   let at = 0;
   const fail = (what) => { throw new SyntaxError(`${what} at character ${at}`); };
 
@@ -49,7 +52,7 @@ export function parseJson(text, { unique = false } = {}) {
     const value = Number(token);
     if (!Number.isFinite(value)) fail('number too large for a double');
     at += token.length;
-    return value;
+    return spelt(value, token);
   }
 
   function array(depth) {

@@ -11,7 +11,7 @@ import {
   canonical, hasShape, hexDigest, isDigest, isInteger, isName, isObject, isRun, isSalt, isString, isTenant, isTime, parseJson,
 } from './canonical.mjs';
 import { LOG_KEY, isIncluded, readNote, readProof, signatureHolds } from './note.mjs';
-import { decide, readPolicy } from './policy.mjs';
+import { replay } from './policy.mjs';
 import { TrustError, readTrust } from './trust.mjs';
 
 class Broken extends Error {
@@ -248,19 +248,21 @@ function checkPolicies({ events, policies }, notChecked) {
       must(digest in policies, 'policy-missing', `${where}: ${digest}`);
       named.add(digest);
     }
-    if (['facts', 'action', 'verdict'].every((name) => isDisclosed(event, name))) checkVerdict(event, digests, policies);
-    else notChecked.push(`verdict of ${where}`);
+    const disclosed = ['facts', 'action', 'verdict'].every((name) => isDisclosed(event, name));
+    if (!disclosed || !checkVerdict(event, digests, policies)) notChecked.push(`verdict of ${where}`);
   }
   checkNamed(policies, named, 'policy-extra');
 }
 
+/** Whether the verdict could be checked. One with Cedar policies cannot be, here: that takes a Cedar engine. */
 function checkVerdict({ payload, seq }, digests, policies) {
-  const action = payload.action.value;
-  must(payload.engine.value === 'punk.rules/1', 'verdict', `event ${seq}: unknown engine`);
-  must(digests.length === 1 && isString(action), 'verdict', `event ${seq}: not one policy and one action`);
-  const policy = readPolicy(policies[digests[0]]);
-  must(policy !== null, 'verdict', `event ${seq}: the policy cannot be read`);
-  must(sameValue(payload.verdict.value, decide(policy, action)), 'verdict', `event ${seq}: the policy decides otherwise`);
+  const { action, engine, facts, verdict } = payload;
+  must(digests.length === 1, 'verdict', `event ${seq}: not one policy`);
+  const again = replay(engine.value, policies[digests[0]], facts.value, action.value);
+  must(again.unreadable === undefined, 'verdict', `event ${seq}: ${again.unreadable}`);
+  if (again.notChecked) return false;
+  must(sameValue(verdict.value, again.verdict), 'verdict', `event ${seq}: the policy decides otherwise`);
+  return true;
 }
 
 function checkArtifacts({ artifacts, events }) {

@@ -511,6 +511,29 @@ test('policy texts', () => {
     JSON.stringify({ ...policy, rules: [...policy.rules, { effect: 'allow', actions: [], more: 1 }] })]) is('verdict', using(text));
 });
 
+test('verdicts of punk.policy/1', () => {
+  const facts = {
+    tenant: TENANT, app: 'desk', agent: 'ada', key: null, trustTier: 'verified', trustScoreMilli: 500, tags: [], gatewayMode: 'enforce', model: null, tool: null,
+    level: 1, costMicroUsd: null, hour: 12, weekday: 'mon', labels: [], meters: [], shaped: null, remote: null, exceptions: [], approval: null,
+  };
+  const policy = { name: 'house', version: '1', rules: [{ effect: 'allow', actions: ['read:*'] }], defaultEffect: 'deny' };
+  const using = (set, effect, rule, more = {}) => {
+    const text = JSON.stringify(set);
+    const event = decided('read:crm', effect, rule, { engine: 'punk.policy/1', policies: [hex(text)], facts, ...more });
+    return withDecision(event, { policies: { [hex(text)]: text } });
+  };
+  is('valid', using({ policies: [policy] }, 'allow', 0));
+  is('verdict', using({ policies: [policy] }, 'deny', null));
+  is('verdict', using({ policies: [policy] }, 'allow', 0, { facts: { ...facts, level: 9 } }));
+  is('verdict', using({ policies: [policy] }, 'allow', 0, { action: 'read' }));
+  is('verdict', using({ policies: [policy], cedar: [] }, 'allow', 0));
+  const cedar = [{ name: 'x.cedar', text: 'permit (principal, action, resource);' }];
+  const result = verify(Buffer.from(json(using({ policies: [policy], cedar }, 'deny', null))), TRUST);
+  assert.equal(result.valid, true);
+  assert.match(result.notChecked.join(), /^verdict of event \d+$/);
+  is('verdict', using({ policies: [policy, policy], cedar }, 'deny', null));
+});
+
 test('artifacts', () => {
   const text = 'artifact';
   const executed = (values) => event('artifact.executed', values);

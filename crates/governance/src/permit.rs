@@ -2,7 +2,7 @@
 
 use schema::{Effect, GatewayMode, Verdict};
 
-use crate::rule::Action;
+use crate::action::Action;
 
 /// Held by the process wiring of the live path and by nobody else; replays and shadows never get one.
 #[derive(Debug)]
