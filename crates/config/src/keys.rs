@@ -2,7 +2,7 @@
 
 use crate::key::Key;
 
-pub(crate) use named::{BUILT_IN, NameRule, path, upstream_key, upstream_variable};
+pub(crate) use named::{BUILT_IN, NameRule, is_named_variable, path, variable};
 pub use named::{Named, named_tables};
 
 mod auth;
@@ -21,6 +21,7 @@ mod named;
 mod prices;
 mod providers;
 mod server;
+pub(crate) mod sinks;
 mod store;
 mod upstreams;
 mod web;
@@ -37,7 +38,7 @@ pub struct Section {
     pub keys: &'static [Key],
 }
 
-static NAMED: [&Named; 3] = [&upstreams::TABLE, &models::TABLE, &prices::TABLE];
+static NAMED: [&Named; 4] = [&upstreams::TABLE, &models::TABLE, &prices::TABLE, &sinks::TABLE];
 
 static SECTIONS: [&Section; 16] = [
     &server::SECTION,
@@ -131,7 +132,8 @@ mod tests {
     #[test]
     fn what_sounds_secret_is_secret() {
         for key in all().chain(named_tables().iter().flat_map(|table| table.keys)) {
-            let sounds = ["api_key", "password", "token"].iter().any(|word| key.path.contains(word));
+            let sounds =
+                ["api_key", "password", "token", "secret"].iter().any(|word| key.path.contains(word));
             assert!(!sounds || key.secret, "{}", key.path);
             assert!(!key.kind.may_hold_credentials() || key.secret, "{}", key.path);
         }

@@ -12,7 +12,7 @@
 //! - All problems are told at once, and none repeats any part of a secret.
 //! - `docs/reference/configuration.md` is [`reference::markdown`] of the table; a test compares them.
 //! - Tables with names of the user's (`[upstreams.NAME]`) keep all of these promises: `keys/named.rs` says what there
-//!   are, `served.rs` gives them as types.
+//!   are, `served.rs` and `sink.rs` give them as types.
 //!
 //! To add a key: a row in the section's file under `keys/`, then `UPDATE_EXPECT=1 cargo test -p config`.
 
@@ -24,6 +24,7 @@ mod problem;
 pub mod reference;
 mod served;
 mod settings;
+mod sink;
 mod source;
 mod value;
 
@@ -33,6 +34,7 @@ pub use origin::Origin;
 pub use problem::{Fault, Problem, Problems};
 pub use served::{ExactCache, Headers, ModelEntry, PriceEntry, Upstream, UpstreamWire, Vendor};
 pub use settings::{LogFormat, Setting, Settings};
+pub use sink::{Sink, SinkShape, SinkTarget};
 pub use source::{FileChoice, FileSource, Flag, Sources, file_choice};
 pub use value::Value;
 
@@ -40,7 +42,8 @@ pub use value::Value;
 pub fn load(sources: &Sources) -> Result<Settings, Problems> {
     let mut problems = Vec::new();
     let file = source::file::read(&sources.file, &mut problems);
-    let environment = source::environment::read(&sources.environment, &file.upstreams(), &mut problems);
+    let environment = source::environment::read(&sources.environment, &file.tables, &mut problems);
+    source::sink::check(&file, &environment, &mut problems);
     let flags = source::flag::read(&sources.flags, &mut problems);
     if problems.is_empty() {
         // Lowest first: what comes later takes the place of what was there.

@@ -48,6 +48,15 @@ pub enum Fault {
         /// What the key takes.
         allowed: String,
     },
+    /// A table has what only one of another kind has.
+    OtherKind {
+        /// The key.
+        key: String,
+        /// The kind that the table is.
+        kind: String,
+        /// What may stand in one of that kind.
+        allowed: Vec<String>,
+    },
     /// A model is served by an upstream that is not there.
     NoSuchUpstream {
         /// The key that names it.
@@ -154,6 +163,12 @@ impl Problem {
             }
             Fault::BadName { table, allowed, .. } => format!("a name in [{table}] must be {allowed}"),
             Fault::Missing { key, allowed } => format!("set {key} to {allowed}"),
+            Fault::OtherKind { kind, allowed, .. } => {
+                format!(
+                    "take it out, or set another kind; with kind {kind} there may be: {}",
+                    allowed.join(", ")
+                )
+            }
             Fault::NoSuchUpstream { nearest, known, .. } => {
                 let guess = if nearest.is_empty() {
                     String::new()
@@ -187,6 +202,7 @@ impl std::fmt::Display for Fault {
             Self::UnknownVariable { .. } => f.write_str("unknown variable"),
             Self::BadName { table, shown, .. } => write!(f, "{shown} cannot be a name in [{table}]"),
             Self::Missing { key, .. } => write!(f, "{key} is not set"),
+            Self::OtherKind { key, kind, .. } => write!(f, "{key} means nothing for the kind {kind}"),
             Self::NoSuchUpstream { key, shown, .. } => write!(f, "{key} names {shown}, which is no upstream"),
             Self::AliasLoop { shown } => write!(f, "the aliases of model {shown} lead back to it"),
             Self::OnlyInFile { table } => write!(f, "[{table}.NAME] is set only in the file"),

@@ -234,7 +234,7 @@ impl Settings {
         }
     }
 
-    fn names(&self, table: &str) -> impl Iterator<Item = String> {
+    pub(crate) fn names(&self, table: &str) -> impl Iterator<Item = String> {
         let all: Vec<_> = self.iter().filter_map(table_of).filter(|(kind, _)| kind.name == table).collect();
         distinct(all).into_iter().map(|(_, name)| name)
     }

@@ -45,7 +45,7 @@ impl Setting {
     /// The variable that sets it; empty when there is none.
     pub fn variable(&self) -> String {
         let name = self.path.split('.').nth(1).unwrap_or_default();
-        if self.key.env.contains("<NAME>") { keys::upstream_variable(name) } else { self.key.env.to_owned() }
+        keys::variable(self.key, name)
     }
 }
 
@@ -113,6 +113,11 @@ impl Settings {
         Duration::from_millis(self.integer("jobs.poll_ms").unwrap_or(500))
     }
 
+    /// `governance.meshguard_timeout_ms`.
+    pub fn remote_governor_patience(&self) -> Duration {
+        Duration::from_millis(self.integer("governance.meshguard_timeout_ms").unwrap_or(2_000))
+    }
+
     /// `store.retention_days`; `None` keeps everything.
     pub fn retention(&self) -> Option<Duration> {
         let days = self.integer("store.retention_days").unwrap_or(90);
@@ -122,6 +127,11 @@ impl Settings {
     /// `store.data_dir`.
     pub fn data_dir(&self) -> &Path {
         Path::new(self.text("store.data_dir").unwrap_or("data"))
+    }
+
+    /// `governance.policies_dir`.
+    pub fn policies_dir(&self) -> &Path {
+        Path::new(self.text("governance.policies_dir").unwrap_or("policies"))
     }
 
     /// `store.path`.
@@ -187,6 +197,11 @@ impl Settings {
 
     fn limit(&self, path: &str) -> Option<NonZeroU32> {
         NonZeroU32::new(self.integer(path)?.try_into().ok()?)
+    }
+
+    /// `webhooks.allow_private`.
+    pub fn private_webhooks(&self) -> bool {
+        self.boolean("webhooks.allow_private").unwrap_or(false)
     }
 
     /// The texts at `path`; none when it is unset.

@@ -4,6 +4,7 @@ pub(crate) mod environment;
 pub(crate) mod file;
 pub(crate) mod flag;
 mod named;
+pub(crate) mod sink;
 
 pub use flag::Flag;
 

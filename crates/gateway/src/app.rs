@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crypto::random::{Generator, RandomError};
 use crypto::{KeyRing, SecretString};
-use governance::{LiveAuthority, RuleSet, RuleSetError};
+use egress::Reach;
+use governance::{LiveAuthority, LoadError};
 use ledger::Salt;
-use ledger::note::NoteError;
+use outbox::{Logs, LogsError};
 use providers::upstream::{Dispatcher, Policy};
 use retention::Keeper;
 use router::Route;
@@ -19,12 +20,13 @@ use tokio::sync::{Semaphore, watch};
 use tokio_util::task::TaskTracker;
 use wire::Wire;
 
-use crate::evidence::Logs;
+use crate::clock::now;
 use crate::feed;
+use crate::governor::{Bridge, Decided, Policies, RemoteGovernor, Standing};
 use crate::limits::{Limits, Rates};
 use crate::models::Models;
 use crate::origin::{Origins, Web};
-use crate::tenant_rules::TenantRules;
+use crate::remembered::Remembered;
 
 /// What the shell hands in to start a gateway.
 pub struct Installation {
@@ -35,7 +37,7 @@ pub struct Installation {
     /// What the names of the logs start with.
     pub log_name: String,
     /// The key ring; its log key is what the logs' own keys are derived from.
-    pub keys: KeyRing,
+    pub keys: Arc<KeyRing>,
     /// The key that callers must present; without one everybody may call.
     pub api_key: Option<SecretString>,
     /// Secrets that must never be recorded.
@@ -52,6 +54,12 @@ pub struct Installation {
     pub models: Models,
     /// How answers are kept for others who ask the same, where a tenant says nothing else.
     pub cache: cache::Rules,
+    /// The folder of the policies; without one, or with one that is not there, nothing is held back.
+    pub policies: Option<PathBuf>,
+    /// Another decision maker to ask as well.
+    pub remote: Option<RemoteGovernor>,
+    /// Where webhooks may lead.
+    pub webhook_reach: Reach,
 }
 
 /// Why a gateway does not start.
@@ -62,10 +70,13 @@ pub enum StartError {
     NoKey(PathBuf),
     /// The name of the log is none.
     #[error("`ledger.name` cannot name a log")]
-    Name(#[from] NoteError),
-    /// The built-in rules cannot be read: our own mistake.
-    #[error("the built-in policy cannot be read")]
-    Rules(#[from] RuleSetError),
+    Name(#[from] LogsError),
+    /// A file of policies cannot be read.
+    #[error("the policies cannot be read")]
+    Policies(#[from] LoadError),
+    /// The certificates that others are known by cannot be read.
+    #[error(transparent)]
+    Trust(#[from] egress::TrustError),
     /// No randomness.
     #[error(transparent)]
     Random(#[from] RandomError),
@@ -86,7 +97,9 @@ impl std::ops::Deref for App {
 pub(crate) struct Shared {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) keeper: Keeper,
-    pub(crate) rules: RuleSet,
+    pub(crate) policies: Policies,
+    pub(crate) remote: Option<Bridge>,
+    pub(crate) webhook_reach: Reach,
     pub(crate) logs: Logs,
     pub(crate) limits: Limits,
     pub(crate) origins: Origins,
@@ -108,7 +121,11 @@ pub(crate) struct Shared {
     /// The ways to answer, in the order they are asked.
     pub(crate) routes: Vec<Box<dyn Route>>,
     pub(crate) cache: cache::Rules,
-    pub(crate) tenant_rules: TenantRules,
+    pub(crate) tenant_rules: Remembered<TenantId, cache::Rules>,
+    /// What tenants have decided for themselves.
+    pub(crate) decided_by: Remembered<TenantId, Arc<Decided>>,
+    /// How far agents are trusted.
+    pub(crate) standings: Remembered<(TenantId, String), Standing>,
     /// What goes on though nobody waits for it: runs that are being recorded.
     pub(crate) tasks: TaskTracker,
     requests: Counter<1>,
@@ -130,17 +147,27 @@ impl App {
             max_body_bytes,
             models,
             cache,
+            policies,
+            remote,
+            webhook_reach,
         } = installation;
-        let logs = Logs::new(log_name, keys)?;
+        if keys.signing_key().is_none() {
+            return Err(StartError::NoKey(keys.folder().to_owned()));
+        }
+        let logs = Logs::new(log_name, keys);
+        logs.key(TenantId::NIL)?;
         let origins = Origins::new(web, api_key.is_none());
-        let rules = RuleSet::built_in()?;
+        let policies = Policies::open(policies, now())?;
+        let remote = remote.map(Bridge::new).transpose()?;
         let random = Mutex::new(Generator::new()?);
         let requests = metrics.counter("punk_requests", "Requests by the route that answered", ["route"]);
         let authority = LiveAuthority::of_the_live_path();
         let shared = Shared {
             store,
             keeper,
-            rules,
+            policies,
+            remote,
+            webhook_reach,
             logs,
             limits: Limits::new(rates),
             origins,
@@ -156,7 +183,9 @@ impl App {
             dispatcher: Dispatcher::new(Policy::default(), jitter()?),
             routes: router::routes(),
             cache,
-            tenant_rules: TenantRules::default(),
+            tenant_rules: Remembered::default(),
+            decided_by: Remembered::default(),
+            standings: Remembered::default(),
             tasks: TaskTracker::new(),
             requests,
             random,
@@ -177,6 +206,11 @@ impl Shared {
 
     /// Bytes for an id.
     pub(crate) fn random_bytes(&self) -> [u8; 10] {
+        self.random(Generator::bytes)
+    }
+
+    /// Bytes for what must be told from everything else and is kept by nobody.
+    pub(crate) fn random_sixteen(&self) -> [u8; 16] {
         self.random(Generator::bytes)
     }
 

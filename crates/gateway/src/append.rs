@@ -33,16 +33,18 @@ pub(crate) async fn append(
     told: Told,
 ) -> Result<(RunId, Seq), ApiError> {
     let tell = |_: &[Event]| Ok((vec![told.clone()], ()));
-    append_after(app, tenant, run, History::Unread, tell).await.map(|(run, seq, ())| (run, seq))
+    let beside = Commit::default();
+    append_after(app, tenant, run, History::Unread, &beside, tell).await.map(|(run, seq, ())| (run, seq))
 }
 
-/// Appends what `tell` makes of the events so far. Others may write at the same time: then it is asked again, about the run
+/// Appends what `tell` makes of the events so far, in one commit with what is `beside`. Others may write at the same time: then it is asked again, about the run
 /// as it is by then. Returns where the last of the events is.
 pub(crate) async fn append_after<T>(
     app: &App,
     tenant: TenantId,
     run: &str,
     history: History,
+    beside: &Commit,
     mut tell: impl FnMut(&[Event]) -> Result<(Vec<Told>, T), ApiError>,
 ) -> Result<(RunId, Seq, T), ApiError> {
     let run: RunId = run.parse().map_err(|_| ApiError::NoSuchRun)?;
@@ -67,9 +69,10 @@ pub(crate) async fn append_after<T>(
         let subject = row.fields.get("subject").and_then(Value::as_str).map(str::to_owned);
         let subject = subject.and_then(|name| Subject::try_from(name).ok());
         let append = Append { events, settle, subject };
-        match store.commit(Commit { appends: vec![append], ..Commit::default() }).await {
+        match store.commit(Commit { appends: vec![append], ..beside.clone() }).await {
             Ok(()) => return Ok((run, seq, told)),
             Err(CommitError::Moved { .. }) => {}
+            Err(CommitError::RecordMoved { .. }) => return Err(ApiError::Changed { what: "approval" }),
             Err(error) => return Err(unrecorded(error)),
         }
     }

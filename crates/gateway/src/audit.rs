@@ -3,7 +3,7 @@
 use ledger::Recorder;
 use schema::{RunKind, RunStatus, TenantId, Timestamp};
 use serde_json::{Value, json};
-use store::{Append, Settle};
+use store::{Append, Commit, CommitError, RecordChange, Settle};
 
 use crate::app::App;
 use crate::append::{fields_of, members, salts};
@@ -44,4 +44,23 @@ impl Change<'_> {
         }
         Ok(Append { events: recorder.end(), settle: Settle::Leaf, subject: None })
     }
+}
+
+/// Changes a record, and puts on record who did and why, in one commit. `what` is what people call it.
+pub(crate) async fn change_record(
+    app: &App,
+    caller: &Caller,
+    change: Change<'_>,
+    record: RecordChange,
+    what: &'static str,
+) -> Result<(), ApiError> {
+    let tenant = change.tenant;
+    let commit =
+        Commit { appends: vec![change.record(app, caller)?], records: vec![record], ..Commit::default() };
+    app.of(tenant).commit(commit).await.map_err(|error| match error {
+        CommitError::RecordMoved { .. } => ApiError::Changed { what },
+        other => unrecorded(other),
+    })?;
+    app.decided_by.forget(&tenant);
+    Ok(())
 }

@@ -5,13 +5,14 @@
 use axum::extract::DefaultBodyLimit;
 use axum::{Router, middleware};
 use http::{Method, StatusCode};
-use schema::{ApiKeyId, JobId, RunId, Scope};
+use schema::{ApiKeyId, ApprovalId, BudgetId, ExceptionId, JobId, RunId, Scope, WebhookId};
 
 use crate::app::App;
 use crate::endpoint::{Content, Endpoint, Guard, Tag};
 use crate::{
-    agent, cache_entry, call, docs, error, evidence, feed, feedback, health, influence, ingest, job, key,
-    models, openapi, origin, run, savings, setting, subject, tenant, tool_cache, trace,
+    agent, approval, audit_trail, budget, cache_entry, call, docs, error, evidence, exception, feed,
+    feedback, health, influence, ingest, job, key, models, openapi, origin, policy, run, savings, setting,
+    subject, tenant, tool_cache, trace, webhook,
 };
 
 const GATEWAY: Tag = Tag {
@@ -23,20 +24,25 @@ const EVENTS: Tag = Tag { name: "Events", about: "What happens, as it happens." 
 const USAGE: Tag = Tag { name: "Usage", about: "Who asked, what it cost, and what was saved." };
 const OPERATE: Tag =
     Tag { name: "Operate", about: "Keys, tenants and settings. Every change is on record in the ledger." };
+const GOVERN: Tag = Tag {
+    name: "Govern",
+    about: "What agents may do: policies, trust, approvals, exceptions, budgets, and what was decided.",
+};
 const CACHE: Tag = Tag { name: "Cache", about: "Answers and results that are used again." };
 const JOBS: Tag = Tag { name: "Jobs", about: "Work in the background." };
 const SUBJECTS: Tag = Tag { name: "Subjects", about: "The people that runs are about." };
 const SERVER: Tag = Tag { name: "Server", about: "Whether the process is well, and what it can do." };
 
 /// The tags in the order in which people read them.
-pub(crate) const TAGS: &[Tag] = &[GATEWAY, RUNS, EVENTS, USAGE, CACHE, OPERATE, JOBS, SUBJECTS, SERVER];
+pub(crate) const TAGS: &[Tag] =
+    &[GATEWAY, RUNS, EVENTS, USAGE, GOVERN, CACHE, OPERATE, JOBS, SUBJECTS, SERVER];
 
 const READ: Guard = Guard::Scope(Scope::Read);
 const WRITE: Guard = Guard::Scope(Scope::Write);
 
 /// All of them, in the order of the document.
 pub(crate) fn all() -> Vec<Endpoint> {
-    [gateway(), runs(), events(), usage(), cache(), operate(), jobs(), subjects(), server()]
+    [gateway(), runs(), events(), usage(), govern(), cache(), operate(), jobs(), subjects(), server()]
         .into_iter()
         .flatten()
         .collect()
@@ -219,11 +225,122 @@ fn usage() -> Vec<Endpoint> {
             .summary("What runs cost, and what the cheaper routes saved")
             .query::<savings::SavingsQuery>()
             .answers::<savings::SavingsSummary>("The sums of those days; of all, when none are named."),
-        Endpoint::new(USAGE, Method::GET, "/api/v1/agents", "listAgents", agent::list)
+    ]
+}
+
+fn govern() -> Vec<Endpoint> {
+    vec![
+        Endpoint::new(GOVERN, Method::GET, "/api/v1/policies", "listPolicies", policy::list)
             .guard(READ)
-            .summary("List the agents that have asked so far, by name")
+            .summary("What policies are in force, and what is wrong with those that are not")
+            .answers::<policy::ShownPolicies>("The policies."),
+        Endpoint::new(GOVERN, Method::POST, "/api/v1/policies/reload", "reloadPolicies", policy::reload)
+            .guard(Guard::Installation)
+            .summary("Read the files of the policies now")
+            .about("They are read by themselves within seconds of a change. What cannot be read leaves those in force that were.")
+            .answers::<policy::ShownPolicies>("What is in force now.")
+            .may_refuse(StatusCode::CONFLICT),
+        Endpoint::new(GOVERN, Method::POST, "/api/v1/policies/explain", "explainPolicies", policy::why)
+            .guard(READ)
+            .summary("Ask what the governor would say of an action, and why; nothing happens")
+            .takes::<policy::Hypothesis>(r#"{"action":"write:email","agent":"support-bot","level":3}"#)
+            .answers::<policy::Explained>("The verdict, and what each voice says."),
+        Endpoint::new(GOVERN, Method::GET, "/api/v1/agents", "listAgents", agent::list)
+            .guard(READ)
+            .summary("List the agents that have asked so far, by name, and how far each is trusted")
             .query::<agent::AgentQuery>()
             .answers::<agent::AgentPage>("A page of agents."),
+        Endpoint::new(GOVERN, Method::GET, "/api/v1/agents/{name}", "getAgent", agent::show)
+            .guard(READ)
+            .summary("Look at one agent")
+            .param::<String>("name", "The name of an agent, as `x-punk-agent` has it.")
+            .answers::<agent::AgentDetail>("The agent."),
+        Endpoint::new(GOVERN, Method::PATCH, "/api/v1/agents/{name}", "changeAgent", agent::change)
+            .guard(Guard::Admin)
+            .summary("Say how far an agent is trusted and what it is tagged with, with a reason")
+            .param::<String>("name", "The name of an agent, as `x-punk-agent` has it.")
+            .takes::<agent::AgentPatch>(r#"{"trustTier":"trusted","tags":["batch"],"reason":"reviewed in May"}"#)
+            .answers::<agent::AgentDetail>("The agent.")
+            .may_refuse(StatusCode::CONFLICT),
+        Endpoint::new(GOVERN, Method::GET, "/api/v1/approvals", "listApprovals", approval::list)
+            .guard(READ)
+            .summary("List what people are asked, newest first")
+            .query::<approval::ApprovalQuery>()
+            .answers::<approval::ApprovalPage>("A page of approvals."),
+        Endpoint::new(GOVERN, Method::GET, "/api/v1/approvals/{id}", "getApproval", approval::show)
+            .guard(READ)
+            .summary("Look at one question: what exactly would be done, and what was answered so far")
+            .param::<ApprovalId>("id", "The id of an approval.")
+            .answers::<approval::ApprovalDetail>("The approval."),
+        Endpoint::new(GOVERN, Method::POST, "/api/v1/approvals/{id}/decide", "decideApproval", approval::decide)
+            .guard(Guard::Scope(Scope::Approve))
+            .summary("Answer a question of the governor")
+            .about(
+                "It takes the key of the installation, or a key with the scope `approve`, which a person holds. Whoever asked \
+                 cannot approve. An approval works once, for exactly what was asked.",
+            )
+            .param::<ApprovalId>("id", "The id of an approval.")
+            .takes::<approval::NewVote>(r#"{"decision":"reject","reason":"not to this address"}"#)
+            .answers::<approval::Voted>("The approval after the answer.")
+            .may_refuse(StatusCode::CONFLICT),
+        Endpoint::new(GOVERN, Method::GET, "/api/v1/exceptions", "listExceptions", exception::list)
+            .guard(READ)
+            .summary("List the exceptions from policies, newest first, those that have ended too")
+            .query::<exception::ExceptionQuery>()
+            .answers::<exception::ExceptionPage>("A page of exceptions."),
+        Endpoint::new(GOVERN, Method::POST, "/api/v1/exceptions", "createException", exception::create)
+            .guard(Guard::Admin)
+            .summary("Let a policy not hold for somebody, for a while, for a reason")
+            .about("It lifts what that policy says, and no budget, no quarantine and no other policy.")
+            .takes::<exception::NewException>(
+                r#"{"policy":"office","actions":["write:email"],"agent":"support-bot","reason":"launch day","hours":8}"#,
+            )
+            .creates::<exception::ShownException>("The exception."),
+        Endpoint::new(GOVERN, Method::DELETE, "/api/v1/exceptions/{id}", "revokeException", exception::revoke)
+            .guard(Guard::Admin)
+            .summary("End an exception now")
+            .param::<ExceptionId>("id", "The id of an exception.")
+            .answers::<exception::ShownException>("It has ended.")
+            .may_refuse(StatusCode::CONFLICT),
+        Endpoint::new(GOVERN, Method::GET, "/api/v1/budgets", "listBudgets", budget::list)
+            .guard(READ)
+            .summary("List the budgets that hold, and what is left of them")
+            .query::<budget::BudgetQuery>()
+            .answers::<budget::BudgetPage>("A page of budgets."),
+        Endpoint::new(GOVERN, Method::POST, "/api/v1/budgets", "createBudget", budget::create)
+            .guard(Guard::Admin)
+            .summary("Bound what may be spent on models")
+            .takes::<budget::NewBudget>(r#"{"name":"support bot, a day","limitUsd":5,"per":"agent","only":"support-bot","window":"day"}"#)
+            .creates::<budget::ShownBudget>("The budget."),
+        Endpoint::new(GOVERN, Method::DELETE, "/api/v1/budgets/{id}", "endBudget", budget::end)
+            .guard(Guard::Admin)
+            .summary("End a budget")
+            .param::<BudgetId>("id", "The id of a budget.")
+            .answers::<budget::ShownBudget>("It holds no more.")
+            .may_refuse(StatusCode::CONFLICT),
+        Endpoint::new(GOVERN, Method::GET, "/api/v1/webhooks", "listWebhooks", webhook::list)
+            .guard(Guard::Admin)
+            .summary("List who is told of what happens, newest first")
+            .query::<webhook::WebhookQuery>()
+            .answers::<webhook::WebhookPage>("A page of webhooks."),
+        Endpoint::new(GOVERN, Method::POST, "/api/v1/webhooks", "createWebhook", webhook::create)
+            .guard(Guard::Admin)
+            .summary("Have somebody told of what happens; the secret of the signature is shown once")
+            .takes::<webhook::NewWebhook>(
+                r#"{"name":"on call","url":"https://hooks.example.com/punk","events":["approval.created"]}"#,
+            )
+            .creates::<webhook::MadeWebhook>("The webhook and its secret."),
+        Endpoint::new(GOVERN, Method::DELETE, "/api/v1/webhooks/{id}", "disableWebhook", webhook::disable)
+            .guard(Guard::Admin)
+            .summary("Tell somebody nothing any more")
+            .param::<WebhookId>("id", "The id of a webhook.")
+            .answers::<webhook::ShownWebhook>("It is told nothing any more.")
+            .may_refuse(StatusCode::CONFLICT),
+        Endpoint::new(GOVERN, Method::GET, "/api/v1/audit", "listAudit", audit_trail::list)
+            .guard(READ)
+            .summary("List what operators changed and decided, newest first")
+            .query::<audit_trail::AuditQuery>()
+            .answers::<audit_trail::AuditPage>("A page of decisions."),
     ]
 }
 

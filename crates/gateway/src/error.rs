@@ -8,7 +8,7 @@ use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::header::RETRY_AFTER;
 use http::{HeaderName, HeaderValue, StatusCode, Uri};
-use schema::{Route, RunId, Scope, Verdict};
+use schema::{ApprovalId, Route, RunId, Scope, Verdict};
 use serde_json::{Value, json};
 use store::{CommitError, Sealed, StoreError};
 
@@ -67,6 +67,31 @@ pub(crate) enum ApiError {
     Blocked {
         run: RunId,
         verdict: Verdict,
+        /// What people are asked.
+        approval: Option<ApprovalId>,
+    },
+    /// The approval that was named is none for this.
+    ApprovalUnfit {
+        id: ApprovalId,
+        why: String,
+    },
+    /// An answer to a question of the governor does not count.
+    VoteRefused {
+        why: String,
+        status: StatusCode,
+    },
+    /// There is no such thing, or not for this caller.
+    NoSuch {
+        what: &'static str,
+        hint: &'static str,
+    },
+    /// Somebody else changed it at the same moment.
+    Changed {
+        what: &'static str,
+    },
+    /// The policies in the folder cannot be read.
+    PoliciesRefused {
+        message: String,
     },
     /// There is no such run, or not for this caller.
     NoSuchRun,
@@ -184,6 +209,7 @@ struct Told {
     param: Option<String>,
     run: Option<RunId>,
     verdict: Option<Verdict>,
+    approval: Option<ApprovalId>,
 }
 
 impl ApiError {
@@ -223,7 +249,12 @@ impl ApiError {
         };
         let told = self.tell();
         let mut error = json!({ "code": told.code, "message": told.message, "hint": told.hint });
-        for (name, value) in [("runId", json!(told.run)), ("verdict", json!(told.verdict))] {
+        let about = [
+            ("runId", json!(told.run)),
+            ("verdict", json!(told.verdict)),
+            ("approvalId", json!(told.approval)),
+        ];
+        for (name, value) in about {
             if !value.is_null() {
                 error[name] = value;
             }
@@ -270,6 +301,7 @@ impl ApiError {
             param: None,
             run: None,
             verdict: None,
+            approval: None,
         };
         match self {
             Self::Unauthorised => told(
@@ -352,23 +384,54 @@ impl ApiError {
                 let told = told(StatusCode::BAD_REQUEST, "punk_invalid_request", message, hint);
                 Told { param: Some(param), ..told }
             }
-            Self::Blocked { run, verdict } => {
-                let (code, message) = match verdict.effect {
-                    schema::Effect::Ask => {
-                        ("punk_approval_required", "policy wants an approval for this first")
-                    }
-                    schema::Effect::Deny | schema::Effect::Allow => {
-                        ("punk_policy_denied", "policy does not allow this")
-                    }
+            Self::Blocked { run, verdict, approval } => {
+                let (code, message, hint) = match verdict.effect {
+                    schema::Effect::Ask => (
+                        "punk_approval_required",
+                        "policy wants an approval for this first",
+                        "when `approvalId` is approved, send the same request again; it works once",
+                    ),
+                    schema::Effect::Deny if verdict.policy.starts_with("budget:") => (
+                        "punk_budget_exhausted",
+                        "there is not enough left in the budget for this, or its price is not known",
+                        "`GET /api/v1/budgets` shows what is left; the verdict names the budget",
+                    ),
+                    schema::Effect::Deny | schema::Effect::Allow => (
+                        "punk_policy_denied",
+                        "policy does not allow this",
+                        "the verdict names the policy and the rule; `POST /api/v1/policies/explain` says why",
+                    ),
                 };
-                let told = told(
-                    StatusCode::FORBIDDEN,
-                    code,
-                    message.into(),
-                    "the verdict names the policy and the rule",
-                );
-                Told { run: Some(run), verdict: Some(verdict), ..told }
+                let told = told(StatusCode::FORBIDDEN, code, message.into(), hint);
+                Told { run: Some(run), verdict: Some(verdict), approval, ..told }
             }
+            Self::ApprovalUnfit { id, why } => {
+                let message = format!("the approval {id} does not allow this: {why}");
+                let hint = "leave out `x-punk-approval` to have the governor ask again";
+                let told = told(StatusCode::CONFLICT, "punk_approval_unfit", message, hint);
+                Told { approval: Some(id), ..told }
+            }
+            Self::VoteRefused { why, status } => told(
+                status,
+                "punk_vote_refused",
+                format!("this answer does not count: {why}"),
+                "`GET /api/v1/approvals/{id}` shows who is asked, and what was answered so far",
+            ),
+            Self::NoSuch { what, hint } => {
+                told(StatusCode::NOT_FOUND, "punk_not_found", format!("there is no such {what}"), hint)
+            }
+            Self::Changed { what } => told(
+                StatusCode::CONFLICT,
+                "punk_changed_meanwhile",
+                format!("the {what} was changed by somebody else at the same moment"),
+                "look at it again, then send the request again",
+            ),
+            Self::PoliciesRefused { message } => told(
+                StatusCode::CONFLICT,
+                "punk_policies_refused",
+                format!("the policies cannot be read, and those that were in force stay so: {message}"),
+                "`punk policy check` reads them without a server",
+            ),
             Self::NoSuchRun => told(
                 StatusCode::NOT_FOUND,
                 "punk_not_found",

@@ -36,6 +36,22 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
+    /// Whoever runs the installation, who says nothing else of themselves.
+    pub(crate) fn installation() -> Self {
+        Self {
+            tenant: TenantId::NIL,
+            app: "default-app".to_owned(),
+            agent: "anonymous".to_owned(),
+            subject: None,
+            gateway_mode: GatewayMode::Enforce,
+            key: None,
+            admin: true,
+            installation: true,
+            scopes: Vec::new(),
+            requests_per_minute: None,
+        }
+    }
+
     /// Whether it may do what needs `scope`.
     pub(crate) fn has(&self, scope: Scope) -> bool {
         self.admin || self.scopes.contains(&scope)
@@ -70,17 +86,12 @@ impl Shared {
         let credential = self.credential(token(headers), now).await?;
         let (app, agent) = (named(headers, "x-punk-app")?, named(headers, "x-punk-agent")?);
         let subject = named(headers, "x-punk-subject")?.and_then(|text| Subject::try_from(text).ok());
+        let operator = Caller::installation();
         let named = Caller {
-            tenant: TenantId::NIL,
-            app: app.unwrap_or_else(|| "default-app".to_owned()),
-            agent: agent.unwrap_or_else(|| "anonymous".to_owned()),
+            app: app.unwrap_or(operator.app),
+            agent: agent.unwrap_or(operator.agent),
             subject,
-            gateway_mode: GatewayMode::Enforce,
-            key: None,
-            admin: true,
-            installation: true,
-            scopes: Vec::new(),
-            requests_per_minute: None,
+            ..operator
         };
         Ok(match credential {
             Credential::Operator => named,

@@ -146,7 +146,7 @@ impl NewKey {
         if self.requests_per_minute.is_some_and(|limit| limit > 1_000_000) {
             return Err(malformed("requestsPerMinute", "expected at most 1000000"));
         }
-        let mut scopes = self.scopes.unwrap_or_else(|| Scope::ALL.to_vec());
+        let mut scopes = self.scopes.unwrap_or_else(|| Scope::OF_MACHINES.to_vec());
         scopes.sort_unstable();
         scopes.dedup();
         Ok(ApiKey {

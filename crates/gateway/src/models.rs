@@ -30,7 +30,21 @@ pub struct Models {
     pub pace: Pace,
 }
 
+/// How long an answer is thought to be that may be as long as it likes.
+const EXPECTED_ANSWER: u64 = 4_096;
+
 impl Models {
+    /// What a call would cost that uses all that it may, if the price is known. What budgets set aside.
+    pub(crate) fn expected_cost(&self, model: &str, request: &wire::Request) -> Option<MicroUsd> {
+        let answer = request.sampling.max_tokens.unwrap_or(EXPECTED_ANSWER);
+        let usage = Usage {
+            input_tokens: providers::tokens::rough_request(request),
+            output_tokens: answer.saturating_mul(u64::from(request.choices)),
+            ..Usage::default()
+        };
+        self.cost(model, &usage)
+    }
+
     /// What a call cost, if the price is known.
     pub(crate) fn cost(&self, model: &str, usage: &Usage) -> Option<MicroUsd> {
         self.prices.find(model).map(|price| price.cost(usage))

@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 
 use crate::app::{App, Installation, StartError};
 use crate::connection::Connections;
-use crate::endpoints;
+use crate::{endpoints, governor};
 
 /// How long the last runs may take to be recorded.
 const RECORDING: Duration = Duration::from_secs(10);
@@ -89,6 +89,7 @@ impl Server {
     pub async fn run(self, stop: impl Future<Output = ()>, patience: Duration) -> usize {
         let Self { app, mut listener, .. } = self;
         let mut connections = Connections::new(endpoints::router(&app));
+        let watching = tokio::spawn(governor::watch(app.clone()));
         tokio::pin!(stop);
         loop {
             tokio::select! {
@@ -98,6 +99,7 @@ impl Server {
             }
         }
         drop(listener);
+        watching.abort();
         app.draining.send_replace(true);
         let cut = connections.finish(patience).await;
         // What was cut is a run too, and is still being written.

@@ -2,10 +2,12 @@
 
 use axum::Json;
 use axum::extract::State;
+use governance::Action;
 use schema::{SideEffectLevel, TenantId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use store::Commit;
 
 use crate::app::{App, Shared};
@@ -21,6 +23,46 @@ use crate::strict::{Body, from_value};
 pub(crate) struct Settings {
     pub(crate) memory_quarantine: MemoryQuarantine,
     pub(crate) cache: CacheSettings,
+    /// What is known of tools, by name.
+    pub(crate) tools: BTreeMap<String, ToolSettings>,
+}
+
+/// What is known of a tool.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct ToolSettings {
+    /// How much it changes, from 0 to 4; 3 when nobody says.
+    pub(crate) level: Option<SideEffectLevel>,
+    /// What policies call it, such as `write:email`; `execute:` and its name when left out.
+    pub(crate) action: Option<String>,
+    /// Whether it takes something out of the house, which counts as a write.
+    pub(crate) egress: bool,
+    /// Who writes the fields of what it returns: `own`, `trusted`, `name` or `untrusted`; `*` is all that is not listed.
+    #[schemars(with = "BTreeMap<String, String>")]
+    pub(crate) fields: BTreeMap<String, provenance::Label>,
+    /// What its arguments do: `target`, `amount`, `content` or `detail`.
+    #[schemars(with = "BTreeMap<String, String>")]
+    pub(crate) arguments: BTreeMap<String, provenance::Role>,
+}
+
+impl Settings {
+    /// The action that a tool performs, and how much it changes.
+    pub(crate) fn declared(&self, tool: &str) -> (Action, SideEffectLevel) {
+        let known = self.tools.get(tool);
+        let action = known.and_then(|known| known.action.as_deref()?.parse().ok());
+        let level = known.and_then(|known| known.level).unwrap_or(SideEffectLevel::UNDECLARED);
+        (action.unwrap_or_else(|| Action::execute(tool)), level)
+    }
+
+    /// The same for whoever looks where the words of an action came from.
+    pub(crate) fn provenance(&self) -> provenance::Settings {
+        let MemoryQuarantine { threshold, coverage, undeclared, .. } = self.memory_quarantine;
+        let tools = self.tools.iter().map(|(name, known)| {
+            let ToolSettings { level, egress, fields, arguments, .. } = known.clone();
+            (name.clone(), provenance::Declaration { level, egress, fields, arguments })
+        });
+        provenance::Settings { undeclared, coverage, threshold, tools: tools.collect() }
+    }
 }
 
 /// Whether actions are held back when untrusted memory had a part in the run.
@@ -30,11 +72,22 @@ pub(crate) struct MemoryQuarantine {
     pub(crate) enabled: bool,
     /// From which level of side effects on, 0 to 4.
     pub(crate) threshold: SideEffectLevel,
+    /// How much one vouched influence lifts: `source`, what has its own source or hash, or `run`, everything.
+    #[schemars(with = "String")]
+    pub(crate) coverage: provenance::Coverage,
+    /// What to make of tools that nobody declared: `strict`, or `infer` from their names and schemas.
+    #[schemars(with = "String")]
+    pub(crate) undeclared: provenance::Undeclared,
 }
 
 impl Default for MemoryQuarantine {
     fn default() -> Self {
-        Self { enabled: false, threshold: SideEffectLevel::ReversibleWrite }
+        Self {
+            enabled: false,
+            threshold: SideEffectLevel::ReversibleWrite,
+            coverage: provenance::Coverage::Source,
+            undeclared: provenance::Undeclared::Strict,
+        }
     }
 }
 
@@ -141,12 +194,20 @@ pub(crate) async fn change(
         ..Commit::default()
     };
     store.commit(commit).await.map_err(unrecorded)?;
-    app.tenant_rules.changed(caller.tenant);
+    app.tenant_rules.forget(&caller.tenant);
+    app.decided_by.forget(&caller.tenant);
     Ok(Json(ShownSettings { settings }))
 }
 
 impl Settings {
     fn check(&self, rules: &cache::Rules) -> Result<(), ApiError> {
+        for (name, tool) in &self.tools {
+            if tool.action.as_deref().is_some_and(|action| action.parse::<Action>().is_err()) {
+                let param = format!("tools.{name}.action");
+                let message = format!("{param}: expected an action such as `write:email`");
+                return Err(ApiError::Malformed { message, param });
+            }
+        }
         let seconds = self.cache.exact_ttl_seconds;
         if (1..=2_592_000).contains(&seconds) || seconds == rules.ttl_seconds {
             return Ok(());

@@ -24,24 +24,44 @@ pub(crate) const EXECUTED: &str = "side_effect.executed";
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct ToldEffect {
     /// The tool that performs it.
-    tool_name: Name,
-    /// How much it changes, from 0 (nothing) to 4 (what cannot be taken back).
-    level: SideEffectLevel,
+    pub(crate) tool_name: Name,
+    /// How much it changes, from 0 (nothing) to 4 (what cannot be taken back); 3 when nobody says.
+    #[serde(default = "undeclared")]
+    pub(crate) level: SideEffectLevel,
     /// What exactly.
     #[serde(default)]
-    payload: Value,
+    pub(crate) payload: Value,
     /// For `side_effect.executed`: which of the planned ones. Without it, the oldest of this tool that is still planned; if
     /// there is none, the effect is recorded as planned and executed at once.
     #[serde(default)]
     side_effect_id: Option<SideEffectId>,
 }
 
-/// The event that an announcement makes.
-pub(crate) fn planned(told: &ToldEffect, id: SideEffectId) -> Result<Told, ApiError> {
-    if told.side_effect_id.is_some() {
-        return Err(refused("a planned side effect gets its id here; leave it out"));
+fn undeclared() -> SideEffectLevel {
+    SideEffectLevel::UNDECLARED
+}
+
+/// Whether an announcement can be one.
+pub(crate) fn check_planned(told: &ToldEffect) -> Result<(), ApiError> {
+    match told.side_effect_id {
+        Some(_) => Err(refused("a planned side effect gets its id here; leave it out")),
+        None => Ok(()),
     }
-    Ok(plan(told, id))
+}
+
+/// The same effect, if it is planned already and not yet settled.
+pub(crate) fn open_twin(before: &[Event], told: &ToldEffect) -> Option<SideEffectId> {
+    let twin = |effect: &SideEffect<Value>| {
+        effect.status == SideEffectStatus::Planned
+            && effect.tool_name == told.tool_name.as_str()
+            && effect.payload == told.payload
+    };
+    of(RunId::NIL, before).into_iter().find(twin).map(|effect| effect.id)
+}
+
+/// The event that says it may not be done.
+pub(crate) fn blocked(id: SideEffectId) -> Told {
+    ("side_effect.blocked".to_owned(), members(json!({ "sideEffect": id })))
 }
 
 /// The events that say it was done, and which one it was; `new` is its id if it was never announced.
@@ -58,13 +78,14 @@ pub(crate) fn executed(
         Some(_) => Err(refused("no side effect of this run with this id is planned and not yet settled")),
         None => Ok(match open.find(|effect| effect.tool_name == told.tool_name.as_str()) {
             Some(effect) => (vec![done(effect.id)], effect.id),
-            None => (vec![plan(told, new), done(new)], new),
+            None => (vec![plan(told, told.level, new), done(new)], new),
         }),
     }
 }
 
-fn plan(told: &ToldEffect, id: SideEffectId) -> Told {
-    let ToldEffect { tool_name, level, payload, .. } = told;
+/// The event that announces it.
+pub(crate) fn plan(told: &ToldEffect, level: SideEffectLevel, id: SideEffectId) -> Told {
+    let ToldEffect { tool_name, payload, .. } = told;
     let fields = json!({ "sideEffect": id, "toolName": tool_name, "level": level, "payload": payload });
     (PLANNED.to_owned(), members(fields))
 }

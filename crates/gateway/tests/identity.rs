@@ -34,7 +34,7 @@ async fn expired_key(world: &World) -> String {
         id: ApiKeyId::new(1, [1; 10]),
         tenant: TenantId::NIL,
         name: "brief".to_owned(),
-        scopes: Scope::ALL.to_vec(),
+        scopes: Scope::OF_MACHINES.to_vec(),
         app: None,
         admin: false,
         gateway_mode: GatewayMode::Enforce,
@@ -254,6 +254,18 @@ impl store::Store for Flaky {
         limit: std::num::NonZeroU32,
     ) -> Result<Vec<schema::Tenant>, store::StoreError> {
         self.inner.tenant_rows(after, limit).await
+    }
+    async fn due_records(
+        &self,
+        kind: store::RecordKind,
+        group: &str,
+        until: Timestamp,
+        limit: std::num::NonZeroU32,
+    ) -> Result<Vec<(TenantId, store::Record)>, store::StoreError> {
+        self.inner.due_records(kind, group, until, limit).await
+    }
+    async fn forget_meters(&self, before: i64) -> Result<u64, store::StoreError> {
+        self.inner.forget_meters(before).await
     }
     fn changed(&self, tenant: schema::TenantId) -> tokio::sync::watch::Receiver<u64> {
         self.inner.changed(tenant)

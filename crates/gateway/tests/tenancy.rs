@@ -18,6 +18,17 @@ use serde_json::{Map, Value, json};
 use store::{Commit, NewJob, Retry};
 use world::{Setup, World};
 
+/// Asks about one tool, and about nothing else.
+const OFFICE: &str = "name: office\nversion: '1'\ndefaultEffect: allow\nrules:\n  - effect: allow\n    actions: ['execute:ask_me']\n    requiresApproval: true\n";
+
+fn protected() -> Setup {
+    Setup::protected().governed(&[("office.yaml", OFFICE)])
+}
+
+fn on_disk() -> Setup {
+    Setup::on_disk().governed(&[("office.yaml", OFFICE)])
+}
+
 /// What a tenant is, and one of everything it can have. Its names are in every place where a caller can put one.
 struct Tenant {
     id: String,
@@ -28,6 +39,10 @@ struct Tenant {
     spare: String,
     run: String,
     job: String,
+    approval: String,
+    exception: String,
+    budget: String,
+    webhook: String,
     subject: String,
     /// A word that is in everything of its own.
     mark: String,
@@ -38,7 +53,8 @@ impl Tenant {
         let mark = format!("mark-of-{name}");
         let made = world.operate("POST", "/api/v1/tenants", &json!({ "name": mark })).await.json();
         let id = made["tenant"]["id"].as_str().unwrap().to_owned();
-        let key = json!({ "name": mark, "admin": true, "tenant": id });
+        let scopes = ["gateway", "read", "write", "approve"];
+        let key = json!({ "name": mark, "admin": true, "tenant": id, "scopes": scopes });
         let made = world.operate("POST", "/api/v1/keys", &key).await.json();
         let (token, key) = (text(&made["token"]), text(&made["key"]["id"]));
         let spare = world.with(&token, "POST", "/api/v1/keys", &json!({ "name": mark })).await.json();
@@ -56,8 +72,30 @@ impl Tenant {
         assert_eq!(reply.status, 200, "{reply:?}");
         let run = reply.header("x-punk-run-id").unwrap().to_owned();
         world.send("POST", "/api/v1/runs", &headers, &json!({ "model": mark })).await;
+        let plan = json!({ "toolName": "ask_me", "level": 3, "payload": { "what": mark } });
+        let plan = json!({ "runId": run, "type": "side_effect.planned", "payload": plan });
+        let planned = world.send("POST", "/api/v1/trace", &headers, &plan).await.json();
+        let except = json!({ "policy": "office", "actions": ["read:x"], "reason": mark, "hours": 1 });
+        let excepted = world.send("POST", "/api/v1/exceptions", &headers, &except).await.json();
+        let hook = json!({ "name": mark, "url": "https://hooks.example.com/x", "events": ["*"] });
+        let hook = world.send("POST", "/api/v1/webhooks", &headers, &hook).await.json();
+        let budget = json!({ "name": mark, "limitUsd": 1000, "per": "tenant", "window": "day" });
+        let budget = world.send("POST", "/api/v1/budgets", &headers, &budget).await.json();
         let job = dead_job(world, id.parse().unwrap(), &mark).await;
-        Self { id, token, key, spare: text(&spare["key"]["id"]), run, job, subject, mark }
+        Self {
+            approval: text(&planned["approvalId"]),
+            exception: text(&excepted["exception"]["id"]),
+            budget: text(&budget["id"]),
+            webhook: text(&hook["webhook"]["id"]),
+            spare: text(&spare["key"]["id"]),
+            id,
+            token,
+            key,
+            run,
+            job,
+            subject,
+            mark,
+        }
     }
 
     /// Whether a text has anything of this tenant in it.
@@ -74,6 +112,11 @@ impl Tenant {
             (.., "#/components/schemas/Id_run") => Some(&self.run),
             (.., "#/components/schemas/Id_job") => Some(&self.job),
             (.., "#/components/schemas/Id_key") => Some(&self.spare),
+            (.., "#/components/schemas/Id_apr") => Some(&self.approval),
+            (.., "#/components/schemas/Id_exc") => Some(&self.exception),
+            (.., "#/components/schemas/Id_bud") => Some(&self.budget),
+            (.., "#/components/schemas/Id_whk") => Some(&self.webhook),
+            ("/api/v1/agents/{name}", "name", _) => Some(&self.mark),
             (.., "#/components/schemas/Id_ten") => Some(&self.id),
             (.., "#/components/schemas/Subject") if path.contains("{subject}") => Some(&self.subject),
             (_, "runId", _) => Some(&self.run),
@@ -220,8 +263,8 @@ async fn all_of(world: &World, tenant: &Tenant) -> Vec<(String, Value)> {
 
 #[tokio::test]
 async fn a_foreign_id_is_not_there_whatever_is_asked_of_it() {
-    try_foreign_ids(Setup::protected()).await;
-    try_foreign_ids(Setup::on_disk()).await;
+    try_foreign_ids(protected()).await;
+    try_foreign_ids(on_disk()).await;
 }
 
 async fn try_foreign_ids(setup: Setup) {
@@ -266,7 +309,7 @@ async fn try_foreign_ids(setup: Setup) {
 
 #[tokio::test]
 async fn the_owner_finds_what_a_stranger_does_not() {
-    let world = Setup::protected().start().await;
+    let world = protected().start().await;
     let owner = Tenant::new(&world, "alice").await;
     let document = gateway::openapi();
     let mut operations: Vec<Operation> = Operation::all()
@@ -288,8 +331,8 @@ async fn the_owner_finds_what_a_stranger_does_not() {
 
 #[tokio::test]
 async fn lists_counts_and_answers_have_nothing_foreign_in_them() {
-    look_for_the_foreign(Setup::protected()).await;
-    look_for_the_foreign(Setup::on_disk()).await;
+    look_for_the_foreign(protected()).await;
+    look_for_the_foreign(on_disk()).await;
 }
 
 async fn look_for_the_foreign(setup: Setup) {
@@ -314,7 +357,7 @@ async fn look_for_the_foreign(setup: Setup) {
 
 #[tokio::test]
 async fn an_answer_that_was_kept_for_one_tenant_is_not_told_to_another() {
-    let world = Setup::protected().start().await;
+    let world = protected().start().await;
     let (owner, stranger) = (Tenant::new(&world, "alice").await, Tenant::new(&world, "bob").await);
     let call = json!({ "toolName": "crm", "args": { "id": 7 } });
     let mut result = call.clone();
@@ -341,7 +384,7 @@ async fn an_answer_that_was_kept_for_one_tenant_is_not_told_to_another() {
 
 #[tokio::test]
 async fn a_feed_tells_nothing_of_another_tenant() {
-    let world = Setup::protected().start().await;
+    let world = protected().start().await;
     let (owner, stranger) = (Tenant::new(&world, "alice").await, Tenant::new(&world, "bob").await);
     for query in ["?after=0-0".to_owned(), format!("?after=0-0&run={}", owner.run), String::new()] {
         let bearer = format!("Bearer {}", stranger.token);

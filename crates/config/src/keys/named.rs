@@ -1,4 +1,4 @@
-//! Tables whose names are the user's: `[upstreams.NAME]`, `[models."NAME"]`, `[prices."MODEL"]`.
+//! Tables whose names are the user's: `[upstreams.NAME]`, `[models."NAME"]`, `[prices."MODEL"]`, `[sinks.NAME]`.
 
 use super::NAMED;
 use crate::key::Key;
@@ -23,9 +23,14 @@ pub struct Named {
 pub(crate) enum NameRule {
     /// What can be a prefix of a model and a part of a variable, and is not built in.
     Upstream,
+    /// What can be a part of a variable.
+    Plain,
     /// Anything printable.
     Any,
 }
+
+/// What stands for the name of a table in the name of a variable.
+const PLACEHOLDER: &str = "<NAME>";
 
 /// The upstreams that have a section of their own.
 pub(crate) const BUILT_IN: [&str; 4] = ["openai", "anthropic", "openrouter", "mock"];
@@ -34,14 +39,14 @@ impl NameRule {
     /// Whether a table may have this name.
     pub(crate) fn takes(self, name: &str) -> bool {
         match self {
-            // No `_`: with it, two upstreams could share a variable.
-            Self::Upstream => {
+            Self::Upstream => Self::Plain.takes(name) && !BUILT_IN.contains(&name),
+            // No `_`: with it, two tables could share a variable.
+            Self::Plain => {
                 name.len() <= 40
                     && name.starts_with(|first: char| first.is_ascii_lowercase())
                     && name
                         .bytes()
                         .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
-                    && !BUILT_IN.contains(&name)
             }
             Self::Any => !name.is_empty() && name.len() <= 200 && !name.chars().any(char::is_control),
         }
@@ -54,6 +59,7 @@ impl NameRule {
                 "lower-case letters, digits and dashes, beginning with a letter, 40 at most; openai, anthropic and openrouter \
                  are set below [providers], and mock is built in"
             }
+            Self::Plain => "lower-case letters, digits and dashes, beginning with a letter, 40 at most",
             Self::Any => "printable text, 200 bytes at most",
         }
     }
@@ -81,14 +87,14 @@ pub(crate) fn path(key: &Key, name: &str) -> String {
     key.path.replacen("NAME", name, 1)
 }
 
-/// The one key of upstreams that the environment sets too.
-pub(crate) fn upstream_key() -> Option<&'static Key> {
-    NAMED.iter().find(|table| table.names == NameRule::Upstream)?.key("api_key")
+/// Whether the environment sets a key of named tables too, by a variable with the table's name in it.
+pub(crate) fn is_named_variable(key: &Key) -> bool {
+    key.env.contains(PLACEHOLDER)
 }
 
-/// The variable that holds the key of the upstream called `name`.
-pub(crate) fn upstream_variable(name: &str) -> String {
-    format!("PUNK_UPSTREAM_{}_API_KEY", name.to_ascii_uppercase().replace('-', "_"))
+/// The variable that sets `key` in the table called `name`.
+pub(crate) fn variable(key: &Key, name: &str) -> String {
+    key.env.replace(PLACEHOLDER, &name.to_ascii_uppercase().replace('-', "_"))
 }
 
 fn last(path: &'static str) -> &'static str {

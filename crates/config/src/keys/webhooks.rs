@@ -12,6 +12,5 @@ pub(super) static SECTION: Section = Section {
         Kind::Boolean,
         "Let webhooks reach private addresses.",
     )
-    .or("false")
-    .reserved("webhooks")],
+    .or("false")],
 };

@@ -4,6 +4,7 @@
 //! - `PUNK_TEST_…` is ignored, for test harnesses; the names that others own (`OPENAI_API_KEY`) are
 //!   read when they are in the table, and their neighbours are none of our business.
 
+use super::file::Table;
 use super::{Assignment, FILE_VARIABLE};
 use crate::keys;
 use crate::nearest::{nearest, owned};
@@ -13,25 +14,25 @@ use crate::value::Value;
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 
-/// Reads the variables of the table, and of the `upstreams` that the file names.
+/// Reads the variables of the table, and those of the named tables that the file has.
 pub(crate) fn read(
     environment: &[(OsString, OsString)],
-    upstreams: &[String],
+    tables: &[Table],
     problems: &mut Vec<Problem>,
 ) -> Vec<Assignment> {
-    let of_upstreams: Vec<_> = keys::upstream_key().map_or_else(Vec::new, |key| {
-        let variables =
-            upstreams.iter().map(|name| (key, keys::path(key, name), keys::upstream_variable(name)));
-        variables.collect()
-    });
-    let known: Vec<&str> = of_upstreams.iter().map(|(_, _, variable)| variable.as_str()).collect();
+    let of_table = |table: &Table| -> Vec<_> {
+        let named = table.kind.keys.iter().filter(|key| keys::is_named_variable(key));
+        named.map(|key| (key, keys::path(key, &table.name), keys::variable(key, &table.name))).collect()
+    };
+    let of_tables: Vec<_> = tables.iter().flat_map(of_table).collect();
+    let known: Vec<&str> = of_tables.iter().map(|(_, _, variable)| variable.as_str()).collect();
     let set = environment.iter().filter(|(_, value)| !value.is_empty());
     problems.extend(set.filter_map(|(name, _)| unknown(name, &known)));
     let plain = keys::all().filter_map(|key| {
         let set = |variable: &&'static str| get(environment, variable).is_some();
         Some((key, Cow::Borrowed(key.path), Cow::Borrowed(key.variables().find(set)?)))
     });
-    let named = of_upstreams
+    let named = of_tables
         .iter()
         .map(|(key, path, variable)| (*key, Cow::Owned(path.clone()), Cow::Owned(variable.clone())));
     plain
@@ -57,19 +58,19 @@ fn get<'e>(environment: &'e [(OsString, OsString)], variable: &str) -> Option<&'
     Some(value.as_os_str()).filter(|value| !value.is_empty())
 }
 
-fn unknown(name: &OsStr, of_upstreams: &[&str]) -> Option<Problem> {
+fn unknown(name: &OsStr, of_tables: &[&str]) -> Option<Problem> {
     // Lossy is enough: a name that is not UTF-8 is not in the table, and this only shows it.
     let name = name.to_string_lossy();
     let ours = name.starts_with("PUNK_") && !name.starts_with("PUNK_TEST_");
     if !ours
         || name == FILE_VARIABLE
         || keys::by_variable(&name).is_some()
-        || of_upstreams.contains(&name.as_ref())
+        || of_tables.contains(&name.as_ref())
     {
         return None;
     }
     let table = keys::all().flat_map(|key| key.variables()).map(|variable| variable as &str);
-    let known = table.chain([FILE_VARIABLE]).chain(of_upstreams.iter().copied());
+    let known = table.chain([FILE_VARIABLE]).chain(of_tables.iter().copied());
     let nearest = owned(nearest(&name, known.filter(|name| name.starts_with("PUNK_"))));
     let place = shortened(&name);
     Some(Problem::new(place.trim_matches('"'), Fault::UnknownVariable { nearest }))

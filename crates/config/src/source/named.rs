@@ -26,15 +26,17 @@ pub(super) fn check(read: &Read, problems: &mut Vec<Problem>) {
 fn missing(read: &Read, table: &Table, problems: &mut Vec<Problem>) {
     for key in table.kind.keys.iter().filter(|key| key.required) {
         let path = keys::path(key, &table.name);
-        // One that was refused is told already, and has no assignment either.
-        let told = problems
-            .iter()
-            .any(|problem| matches!(&problem.fault, Fault::BadValue { key, .. } if *key == path));
-        if !told && value(read, &path).is_none() {
+        if !is_told(problems, &path) && value(read, &path).is_none() {
             let fault = Fault::Missing { key: path, allowed: key.kind.allowed() };
             problems.push(Problem::new(&table.place, fault));
         }
     }
+}
+
+/// Whether what stands at `path` was refused: then it has no assignment, and is not missing.
+pub(super) fn is_told(problems: &[Problem], path: &str) -> bool {
+    let mut faults = problems.iter().map(|problem| &problem.fault);
+    faults.any(|fault| matches!(fault, Fault::BadValue { key, .. } if key == path))
 }
 
 fn unknown_upstreams(read: &Read, table: &Table, field: &str, known: &[&str], problems: &mut Vec<Problem>) {

@@ -5,17 +5,20 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
 use axum::response::{IntoResponse as _, Response};
-use governance::EffectPermit;
+use governance::{Action, EffectPermit};
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
+use ledger::sha256;
 use providers::upstream::{Next, Prepared, Target};
+use schema::{MicroUsd, SideEffectLevel};
 use serde_json::json;
 use wire::{Wire, count, splice};
 
 use super::asked::{read_bytes, read_json, refused};
-use super::govern;
 use crate::app::App;
+use crate::clock::now;
 use crate::error::ApiError;
+use crate::governor::Asking;
 use crate::identity::Caller;
 
 pub(crate) async fn create(
@@ -43,7 +46,7 @@ async fn counted(
     let upstream = choice.and_then(|choice| Some((choice, app.models.upstreams.get(&choice.upstream)?)));
     if let Some((choice, upstream)) = upstream
         && upstream.speaks().contains(&Wire::Messages)
-        && let (_, Some(permit)) = govern(app, caller, &governance::Action::model_chat())
+        && let Some(permit) = leave(app, caller, &request.model).await?
     {
         let body = splice::with_fields(&bytes, &[("model", Some(json!(choice.model)))]);
         let body = body.map_or(bytes, Bytes::from);
@@ -53,6 +56,27 @@ async fn counted(
         }
     }
     Ok(Json(count::write(providers::tokens::count_request(&request).tokens)).into_response())
+}
+
+/// Leave to ask the model's vendor.
+async fn leave(app: &App, caller: &Caller, model: &str) -> Result<Option<EffectPermit>, ApiError> {
+    let at = now();
+    let asking = Asking {
+        action: Action::model_chat(),
+        run: app.new_run(at),
+        model: Some(model),
+        tool: None,
+        level: SideEffectLevel::Pure,
+        // To count costs nothing, and there is nothing in it that anybody would have to approve.
+        cost: &|| Some(MicroUsd(0)),
+        payload: &|| sha256(b"count_tokens"),
+        shaped: None,
+        approval: None,
+        now: at,
+    };
+    let mut judged = app.judge(caller, asking).await?;
+    app.give_back(caller, judged.held.take()).await;
+    Ok(app.permit(caller, &judged))
 }
 
 /// The upstream's own answer, whatever it is; nothing when there is none.

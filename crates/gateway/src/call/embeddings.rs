@@ -62,7 +62,7 @@ async fn answered(
         request: Arc::new(as_request(&embed)),
         headers,
     };
-    let (mut open, permit) = begin(app, caller, beginning);
+    let (mut open, permit) = begin(app, caller, beginning).await?;
     let Some(permit) = permit else { return Err(open.block().await) };
     open.explanation.reason = "vectors are always made anew".to_owned();
     let made = match targets {

@@ -10,12 +10,13 @@ use wire::sse::Decoder;
 use wire::{Answer, Delta, Failure, FailureKind, Wire};
 
 use super::asked::Asked;
-use super::open_run::{End, OpenRun, recorded, settled};
+use super::open_run::OpenRun;
 use super::outgoing::{Outgoing, Ready, path};
 use super::record::{ModelCall, Saved};
 use super::relay::{Relay, Voice, says_something};
 use super::source::Source;
 use super::tongue::{Tongue, signed, streamed};
+use super::wanted::holds_back;
 use crate::error::{ApiError, FromUpstream};
 
 /// More than any answer in one piece has.
@@ -48,8 +49,7 @@ pub(crate) async fn answer(
         Ok(Heard::Whole { ready, headers, bytes, answer }) => {
             open.used(&answer);
             let (run, explanation) = (open.opening.run, open.explanation.clone());
-            let saved = Saved::default();
-            settled(open.end(End::Answered { answer: recorded(&answer), saved })).await?;
+            open.answered(&answer, Saved::default()).await?;
             let response = if ready.wire == tongue.wire { own(bytes) } else { tongue.tell(&answer) };
             Ok(signed((headers, response).into_response(), run, &explanation))
         }
@@ -62,7 +62,8 @@ pub(crate) async fn answer(
             };
             let headers = reply.headers;
             let source = Source::upstream(ready.wire, reply.body);
-            let response = streamed(Relay::new(source, voice, tongue, open, Saved::default()));
+            let held = holds_back(&open.app, &open.opening.caller, &asked.request).await?;
+            let response = streamed(Relay::new(source, voice, tongue, open, Saved::default()).holding(held));
             Ok(signed((headers, response).into_response(), run, &explanation))
         }
         Err(error) => Err(open.fail(error).await),
@@ -257,10 +258,11 @@ async fn pretend(
     let response = if asked.request.stream {
         let source = Source::told(mock::pieces(&answer, open.app.models.pace));
         let voice = Voice::Told(Box::new(tongue.writer(&answer.model)));
-        streamed(Relay::new(source, voice, tongue, open, Saved::default()))
+        let held = holds_back(&open.app, &open.opening.caller, &asked.request).await?;
+        streamed(Relay::new(source, voice, tongue, open, Saved::default()).holding(held))
     } else {
         open.used(&answer);
-        settled(open.end(End::Answered { answer: recorded(&answer), saved: Saved::default() })).await?;
+        open.answered(&answer, Saved::default()).await?;
         tongue.tell(&answer)
     };
     Ok(signed(response, run, &explanation))

@@ -13,6 +13,7 @@ mod asked;
 mod continuing;
 pub(crate) mod count;
 pub(crate) mod embeddings;
+mod held;
 mod live;
 mod open_run;
 mod outgoing;
@@ -21,6 +22,7 @@ mod record;
 mod relay;
 mod source;
 mod tongue;
+pub(crate) mod wanted;
 
 use std::sync::{Arc, OnceLock};
 
@@ -29,11 +31,14 @@ use axum::extract::State;
 use axum::extract::rejection::BytesRejection;
 use axum::response::Response;
 use cache::exact_key;
-use governance::{Action, EffectPermit, Facts, decide};
+use governance::{Action, EffectPermit};
 use http::HeaderMap;
+use ledger::sha256;
 use router::{Plan, Question, Walk};
-use schema::{Effect, GatewayMode, Route, RouteExplanation, RunKind, Timestamp, TrustTier, Verdict};
-use serde_json::{Value, json};
+use schema::{
+    ApprovalId, Digest, Effect, GatewayMode, Route, RouteExplanation, RunKind, SideEffectLevel, Timestamp,
+};
+use serde_json::Value;
 use wire::{Request, Wire};
 
 use self::asked::{Asked, read_bytes, refused};
@@ -43,6 +48,7 @@ use self::record::{Keep, Opening};
 use crate::app::App;
 use crate::clock::now;
 use crate::error::ApiError;
+use crate::governor::Asking;
 use crate::identity::Caller;
 
 pub(crate) async fn chat(
@@ -112,9 +118,16 @@ async fn answer(
         request: asked.request.clone(),
         headers,
     };
-    let (mut open, permit) = begin(app, caller, beginning);
+    let (mut open, permit) = begin(app, caller, beginning).await?;
     let Some(permit) = permit else { return Err(open.block().await) };
     let (run, tongue) = (open.opening.run, open.tongue());
+    if let Some(id) = named_approval(headers)? {
+        match held::find(app, &open.opening.caller, id, asked).await {
+            Ok(Some(held)) => return held::answer(open, tongue, held, asked.request.stream).await,
+            Ok(None) => {}
+            Err(error) => return Err(open.fail(error).await),
+        }
+    }
     match choose(app, &mut open, asked, model).await {
         Some(Plan::Recall(recalled)) => recall::answer(open, tongue, *recalled, asked.request.stream).await,
         Some(Plan::Call) if asked.wish.only_kept => Err(open.fail(ApiError::NotKept { run }).await),
@@ -136,19 +149,38 @@ struct Beginning<'b> {
 }
 
 /// Asks the governor. From here on there is a run.
-fn begin(app: &App, caller: Caller, beginning: Beginning<'_>) -> (OpenRun, Option<EffectPermit>) {
+async fn begin(
+    app: &App,
+    caller: Caller,
+    beginning: Beginning<'_>,
+) -> Result<(OpenRun, Option<EffectPermit>), ApiError> {
     let Beginning { kind, wire, action, model, body, request, headers } = beginning;
     let trace = Trace::of(headers);
     let started_at = now();
-    let ((facts, verdict), permit) = govern(app, &caller, &action);
-    let (route, reason) = match (&permit, verdict.effect) {
+    let run = app.new_run(started_at);
+    let asking = Asking {
+        action,
+        run,
+        model: Some(model),
+        tool: None,
+        level: SideEffectLevel::Pure,
+        cost: &|| app.models.expected_cost(model, &request),
+        payload: &|| hash_of(body),
+        shaped: None,
+        approval: named_approval(headers)?,
+        now: started_at,
+    };
+    let mut judged = app.judge(&caller, asking).await?;
+    let permit = app.permit(&caller, &judged);
+    let (route, reason) = match (&permit, judged.verdict.effect) {
         (Some(_), _) => (Route::Live, "the caller hung up before a route was chosen"),
         (None, Effect::Ask) => (Route::ApprovalRequired, "policy wants an approval first"),
         (None, _) => (Route::Blocked, "policy does not allow it"),
     };
-    let explanation = RouteExplanation::new(route, reason, verdict.clone());
+    let explanation = RouteExplanation::new(route, reason, judged.verdict.clone());
+    let held = judged.held.take();
     let opening = Opening {
-        run: app.new_run(started_at),
+        run,
         caller,
         kind,
         wire,
@@ -156,27 +188,12 @@ fn begin(app: &App, caller: Caller, beginning: Beginning<'_>) -> (OpenRun, Optio
         stream: request.stream,
         trace: trace.id().map(str::to_owned),
         request: body.clone(),
-        facts: json!(facts),
-        action,
-        verdict,
+        judged,
         started_at,
     };
-    (OpenRun::new(app, opening, request, &trace, explanation), permit)
-}
-
-/// What the governor says, what it went by, and leave to act if there is any.
-fn govern(app: &App, caller: &Caller, action: &Action) -> ((Facts, Verdict), Option<EffectPermit>) {
-    let facts = Facts {
-        tenant: caller.tenant,
-        app: caller.app.clone(),
-        agent: caller.agent.clone(),
-        trust_tier: TrustTier::Unverified,
-        gateway_mode: caller.gateway_mode,
-    };
-    let verdict = decide(&app.rules, &facts, action);
-    let permit = EffectPermit::new(&verdict, action, &app.authority)
-        .or_else(|| EffectPermit::observing(caller.gateway_mode, action, &app.authority));
-    ((facts, verdict), permit)
+    let mut open = OpenRun::new(app, opening, request, &trace, explanation);
+    open.held = held;
+    Ok((open, permit))
 }
 
 /// Asks the routes, and keeps what they said.
@@ -201,7 +218,7 @@ async fn choose(app: &App, open: &mut OpenRun, asked: &Asked, model: &str) -> Op
     let mut walk = Walk::new(&app.routes);
     let plan = walk.next(&question).await;
     open.estimate = walk.estimate();
-    open.explanation = walk.explain(opening.verdict.clone());
+    open.explanation = walk.explain(opening.judged.verdict.clone());
     open.lead = question.lead.into_inner().map(|lead| Box::new(lead) as Box<_>);
     match (&plan, key) {
         (Some(Plan::Recall(_)), Some(Ok(key))) => open.recalled = Some(key),
@@ -218,4 +235,19 @@ async fn choose(app: &App, open: &mut OpenRun, asked: &Asked, model: &str) -> Op
 fn after(moment: Timestamp, seconds: u64) -> Timestamp {
     let millis = moment.as_millis().saturating_add(seconds.saturating_mul(1000));
     Timestamp::from_millis(millis).unwrap_or(Timestamp::LAST)
+}
+
+/// What a body is, whatever the order of its members; an approval is for exactly that.
+pub(crate) fn hash_of(body: &Value) -> Digest {
+    // What has no canonical form, such as a number without end, is told apart by its own spelling.
+    let canonical = ledger::canonical::to_vec(body).unwrap_or_else(|_| body.to_string().into_bytes());
+    sha256(&canonical)
+}
+
+/// The approval that a caller names.
+fn named_approval(headers: &HeaderMap) -> Result<Option<ApprovalId>, ApiError> {
+    let Some(value) = headers.get("x-punk-approval") else { return Ok(None) };
+    let id = value.to_str().ok().and_then(|text| text.parse().ok());
+    let wanted = "expected the id of an approval, such as `apr_…`";
+    id.map(Some).ok_or(ApiError::Header { name: "x-punk-approval", wanted })
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::HeaderMap;
 use providers::upstream::Attempt;
 use router::Estimate;
-use schema::{Digest, MicroUsd, RouteExplanation, RunStatus, Usage};
+use schema::{Digest, Effect, MicroUsd, RouteExplanation, RunStatus, Usage};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 use wire::{Answer, Part, Request};
@@ -13,9 +13,12 @@ use wire::{Answer, Part, Request};
 use super::outgoing::Ready;
 use super::record::{self, Ending, Keep, ModelCall, Opening, Saved};
 use super::tongue::Tongue;
+use super::wanted::Wanted;
 use crate::app::App;
 use crate::clock::{Stopwatch, now};
 use crate::error::{ApiError, unrecorded};
+use crate::governor::Held;
+use crate::identity::Caller;
 
 /// A run that has begun. Dropped before it is ended, it is recorded as cancelled, with the usage so far: the caller hung
 /// up, and still owes what was asked in its name.
@@ -37,6 +40,10 @@ pub(crate) struct OpenRun {
     pub(crate) keep: Option<Keep>,
     /// What its answer was found under, if it was given before.
     pub(crate) recalled: Option<Digest>,
+    /// What the answer wants done, as it was judged.
+    pub(crate) wanted: Vec<Wanted>,
+    /// What is set aside for it, until it is known what was spent.
+    pub(crate) held: Option<Held>,
     /// Identical requests wait until this is gone: when the answer is where they can find it.
     pub(crate) lead: Option<Box<dyn Send + Sync>>,
     /// Its place in the traces: one span, in the caller's trace if there is one, until the run is recorded.
@@ -74,6 +81,11 @@ pub(crate) enum End {
     },
     /// Refused by policy.
     Blocked,
+    /// With an answer that the caller does not get.
+    Held {
+        /// As it is recorded.
+        answer: Value,
+    },
     /// With an error, after as much of an answer as there was.
     Failed { code: String, message: String, answer: Option<Value> },
     /// The caller hung up, after as much of an answer as there was.
@@ -109,9 +121,16 @@ impl OpenRun {
             call: None,
             keep: None,
             recalled: None,
+            held: None,
+            wanted: Vec::new(),
             lead: None,
             ended: false,
         }
+    }
+
+    /// What was asked.
+    pub(crate) fn request(&self) -> &Request {
+        &self.request
     }
 
     /// How the caller of this run is spoken to.
@@ -148,9 +167,10 @@ impl OpenRun {
 
     /// Ends the run because policy does not let it go on.
     pub(crate) async fn block(self) -> ApiError {
-        let (run, verdict) = (self.opening.run, self.opening.verdict.clone());
+        let (run, verdict) = (self.opening.run, self.opening.judged.verdict.clone());
+        let approval = self.opening.judged.question.as_ref().map(|question| question.id);
         match settled(self.end(End::Blocked)).await {
-            Ok(()) => ApiError::Blocked { run, verdict },
+            Ok(()) => ApiError::Blocked { run, verdict, approval },
             Err(error) => error,
         }
     }
@@ -206,6 +226,7 @@ impl OpenRun {
         let (status, answer, error, saved) = match end {
             End::Answered { answer, saved } => (RunStatus::Completed, Some(answer), None, saved),
             End::Blocked => (RunStatus::Blocked, None, None, Saved::default()),
+            End::Held { answer } => (RunStatus::Blocked, Some(answer), None, Saved::default()),
             End::Failed { code, message, answer } => {
                 (RunStatus::Failed, answer, Some((code, message)), Saved::default())
             }
@@ -216,7 +237,10 @@ impl OpenRun {
         self.span.record("route", self.explanation.route.as_str());
         self.span.record("status", tracing::field::debug(status));
         let span = self.span.clone();
+        let cost = self.call.as_ref().map_or(Some(MicroUsd(0)), |call| call.cost);
         let ending = Ending {
+            wanted: std::mem::take(&mut self.wanted),
+            settled: self.held.take().map(|held| held.settle(cost)),
             status,
             ghost_saved: self.ghost_saved(),
             explanation: self.explanation.clone(),
@@ -233,10 +257,18 @@ impl OpenRun {
         };
         let tasks = app.tasks.clone();
         tasks.spawn(async move {
-            let commit =
-                record::commit(&opening, &ending, app.rules.text(), &app.mask, |count| app.salts(count));
+            let commit = record::commit(&opening, &ending, &app.mask, |count| app.salts(count));
             let commit = commit.map_err(unrecorded)?;
             let written = app.of(opening.caller.tenant).commit(commit).await.map_err(unrecorded);
+            if written.is_ok() {
+                let judged = record::judgements(&opening, &ending);
+                judged.for_each(|judged| judged.policies.note_known_to(opening.caller.tenant));
+            }
+            if record::judgements(&opening, &ending).any(|judged| judged.verdict.effect != Effect::Allow) {
+                // Trust falls at once, not when what was read of it is old.
+                let Caller { tenant, agent, .. } = &opening.caller;
+                app.standings.forget(&(*tenant, agent.clone()));
+            }
             // Whoever waits for this answer finds it now, or learns that there is none.
             drop(lead);
             drop(span);

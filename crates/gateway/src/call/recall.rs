@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use axum::response::Response;
 use router::Recalled;
+use wire::Answer;
 
-use super::open_run::{End, OpenRun, recorded, settled};
+use super::open_run::OpenRun;
 use super::record::Saved;
 use super::relay::{Relay, Voice};
 use super::source::Source;
 use super::tongue::{Tongue, signed, streamed};
+use super::wanted::holds_back;
 use crate::error::ApiError;
 
 pub(crate) async fn answer(
@@ -18,19 +20,31 @@ pub(crate) async fn answer(
     recalled: Recalled,
     stream: bool,
 ) -> Result<Response, ApiError> {
-    let (run, explanation) = (open.opening.run, open.explanation.clone());
-    // Two callers must not hold the same call's id, and neither may one caller twice.
-    let answer = recalled.answer.with_call_ids(|| open.app.new_call_id(tongue.wire));
     let saved = Saved {
         money: open.estimate.saved.unwrap_or_default(),
         millis: open.estimate.live_ms.unwrap_or(0).saturating_sub(open.watch.millis()),
     };
+    tell(open, tongue, recalled.answer, saved, stream).await
+}
+
+/// Tells an answer that is on record, as if it came now.
+pub(crate) async fn tell(
+    open: OpenRun,
+    tongue: Tongue,
+    answer: Answer,
+    saved: Saved,
+    stream: bool,
+) -> Result<Response, ApiError> {
+    let (run, explanation) = (open.opening.run, open.explanation.clone());
+    // Two callers must not hold the same call's id, and neither may one caller twice.
+    let answer = answer.with_call_ids(|| open.app.new_call_id(tongue.wire));
     let response = if stream {
         let told = answer.deltas().into_iter().map(|delta| (Duration::ZERO, delta));
         let voice = Voice::Told(Box::new(tongue.writer(&answer.model)));
-        streamed(Relay::new(Source::told(told), voice, tongue, open, saved))
+        let held = holds_back(&open.app, &open.opening.caller, open.request()).await?;
+        streamed(Relay::new(Source::told(told), voice, tongue, open, saved).holding(held))
     } else {
-        settled(open.end(End::Answered { answer: recorded(&answer), saved })).await?;
+        open.answered(&answer, saved).await?;
         tongue.tell(&answer)
     };
     Ok(signed(response, run, &explanation))

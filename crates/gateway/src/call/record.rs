@@ -2,15 +2,16 @@
 
 use std::num::NonZeroU32;
 
-use governance::Action;
 use ledger::canonical::CanonicalError;
-use ledger::{Recorder, Salt, sha256};
+use ledger::{Recorder, Salt};
 use providers::upstream::Attempt;
-use schema::{Digest, MicroUsd, RouteExplanation, RunId, RunKind, RunStatus, Timestamp, Usage, Verdict};
+use schema::{Digest, MicroUsd, RouteExplanation, RunId, RunKind, RunStatus, Timestamp, Usage};
 use serde_json::{Map, Value, json};
-use store::{Append, CacheKind, CacheWrite, Commit, Settle};
+use store::{Append, CacheKind, CacheWrite, Commit, Settle, Settlement};
 use telemetry::mask::Mask;
 
+use super::wanted::Wanted;
+use crate::governor::{InForce, Judgement, Question};
 use crate::identity::Caller;
 use crate::record::{VALUE_DEPTH, recordable};
 
@@ -26,9 +27,7 @@ pub(crate) struct Opening {
     /// The caller's trace that it is a part of.
     pub(crate) trace: Option<String>,
     pub(crate) request: Value,
-    pub(crate) facts: Value,
-    pub(crate) action: Action,
-    pub(crate) verdict: Verdict,
+    pub(crate) judged: Judgement,
     pub(crate) started_at: Timestamp,
 }
 
@@ -51,6 +50,10 @@ pub(crate) struct Ending {
     pub(crate) keep: Option<Keep>,
     /// What it was found under, if it was used again.
     pub(crate) recalled: Option<Digest>,
+    /// What the answer wants done.
+    pub(crate) wanted: Vec<Wanted>,
+    /// What was used of limits.
+    pub(crate) settled: Option<Settlement>,
     pub(crate) finished_at: Timestamp,
     pub(crate) latency_ms: u64,
 }
@@ -102,11 +105,10 @@ pub(crate) struct Keep {
 pub(crate) fn commit(
     opening: &Opening,
     ending: &Ending,
-    policy: &str,
     mask: &Mask,
     salts: impl FnOnce(usize) -> Vec<Salt>,
 ) -> Result<Commit, CanonicalError> {
-    let mut events = events(opening, ending, policy);
+    let mut events = events(opening, ending);
     for value in events.iter_mut().flat_map(|(.., fields)| fields.values_mut()) {
         *value = recordable(value.take(), mask, VALUE_DEPTH);
     }
@@ -124,11 +126,34 @@ pub(crate) fn commit(
     let append = Append { events, settle: Settle::Leaf, subject };
     Ok(Commit {
         appends: vec![append],
-        policies: vec![policy.to_owned()],
+        policies: policies(opening, ending),
         cache: cache.into_iter().collect(),
         touched: ending.recalled.map(|key| (CacheKind::ExactResponse, key)).into_iter().collect(),
+        records: questions(opening, ending).filter_map(|question| question.change.clone()).collect(),
+        settled: ending.settled.iter().cloned().collect(),
+        jobs: questions(opening, ending).flat_map(|question| question.jobs.clone()).collect(),
         ..Commit::default()
     })
+}
+
+/// All that was judged in a run.
+pub(crate) fn judgements<'r>(
+    opening: &'r Opening,
+    ending: &'r Ending,
+) -> impl Iterator<Item = &'r Judgement> {
+    std::iter::once(&opening.judged).chain(ending.wanted.iter().map(|wanted| &wanted.judged))
+}
+
+/// All that people are asked in a run.
+fn questions<'r>(opening: &'r Opening, ending: &'r Ending) -> impl Iterator<Item = &'r Question> {
+    judgements(opening, ending).filter_map(|judged| judged.question.as_ref())
+}
+
+/// The texts of the policies that were asked, as far as the ledger is not known to have them.
+fn policies(opening: &Opening, ending: &Ending) -> Vec<String> {
+    let mut in_force: Vec<&InForce> = judgements(opening, ending).map(|judged| &*judged.policies).collect();
+    in_force.dedup_by_key(|policies| policies.digest);
+    in_force.into_iter().filter_map(|policies| policies.text_for(opening.caller.tenant)).collect()
 }
 
 /// An event on its way to the record.
@@ -146,7 +171,7 @@ fn keep_answer(events: &mut [Told], ending: &Ending, keep: Keep) -> bool {
     true
 }
 
-fn events(opening: &Opening, ending: &Ending, policy: &str) -> Vec<Told> {
+fn events(opening: &Opening, ending: &Ending) -> Vec<Told> {
     let Caller { app, agent, subject, gateway_mode, key, .. } = &opening.caller;
     let (started_at, finished_at) = (opening.started_at, ending.finished_at);
     let mut started = json!({
@@ -157,12 +182,7 @@ fn events(opening: &Opening, ending: &Ending, policy: &str) -> Vec<Told> {
     if let Some(trace) = &opening.trace {
         started["traceId"] = json!(trace);
     }
-    let Verdict { effect, policy: name, rule } = &opening.verdict;
-    let decided = json!({
-        "engine": governance::ENGINE, "policies": [sha256(policy.as_bytes())],
-        "facts": opening.facts, "action": opening.action.as_str(),
-        "verdict": { "effect": effect, "policy": name, "rule": rule },
-    });
+    let decided = opening.judged.event();
     let mut events = vec![(started_at, "run.started", started), (started_at, "policy.decided", decided)];
     for attempt in &ending.attempts {
         events.push((finished_at, "model.attempted", attempt.clone()));
@@ -174,6 +194,9 @@ fn events(opening: &Opening, ending: &Ending, policy: &str) -> Vec<Told> {
         });
         totals(&mut completed, call.usage, call.cost);
         events.push((finished_at, "model.completed", completed));
+    }
+    for (r#type, fields) in ending.wanted.iter().flat_map(Wanted::events) {
+        events.push((finished_at, r#type, fields));
     }
     let mut finished = json!({
         "status": ending.status, "route": ending.explanation.route, "explanation": ending.explanation,

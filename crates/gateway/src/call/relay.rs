@@ -34,6 +34,10 @@ pub(crate) struct Relay {
     deltas: Vec<Delta>,
     run: Option<OpenRun>,
     saved: Saved,
+    /// Whether calls are kept back until all of them were judged.
+    holds_calls: bool,
+    /// Whether one has come.
+    holding: bool,
     state: State,
 }
 
@@ -67,8 +71,16 @@ impl Relay {
             deltas: Vec::new(),
             run: Some(run),
             saved,
+            holds_calls: false,
+            holding: false,
             state: State::Flowing,
         }
+    }
+
+    /// With calls kept back until all of them were judged, or not.
+    pub(crate) fn holding(mut self, holds_calls: bool) -> Self {
+        self.holds_calls = holds_calls;
+        self
     }
 
     /// Takes what came last: its bytes are in `out` from `from` on, its meaning in `deltas`.
@@ -77,20 +89,24 @@ impl Relay {
         for delta in &self.deltas {
             self.gather.take(delta);
             ends |= matches!(delta, Delta::End);
+            let is_call =
+                matches!(delta, Delta::Piece { piece: Piece::Call { .. } | Piece::Arguments { .. }, .. });
+            self.holding |= self.holds_calls && is_call;
         }
         match &mut self.voice {
             Voice::Own { usage } => {
                 let bare_usage = matches!(self.deltas.as_slice(), [Delta::Usage(_)]);
                 if bare_usage && !*usage {
                     self.out.truncate(from);
-                } else if ends {
+                } else if ends || self.holding {
                     self.held.extend(self.out.drain(from..));
                 }
             }
             Voice::Told(writer) => {
                 self.out.truncate(from);
                 for delta in &self.deltas {
-                    let to = if matches!(delta, Delta::End) { &mut self.held } else { &mut self.out };
+                    let later = self.holding || matches!(delta, Delta::End);
+                    let to = if later { &mut self.held } else { &mut self.out };
                     writer.write(delta, to);
                 }
             }
@@ -114,13 +130,20 @@ impl Relay {
         let answer = std::mem::take(&mut self.gather).into_answer();
         run.used(&answer);
         let failed = how.is_err();
-        let end = match how {
-            Ok(()) => End::Answered { answer: recorded(&answer), saved: self.saved },
+        let recording = match how {
+            Ok(()) => {
+                let (tasks, saved) = (run.app.tasks.clone(), self.saved);
+                tasks.spawn(async move { run.answered(&answer, saved).await })
+            }
             Err((code, message)) => {
-                End::Failed { code: code.to_owned(), message, answer: Some(recorded(&answer)) }
+                // What was kept back is not told any more, and neither is the upstream's own word in it.
+                if self.holding {
+                    self.tongue.write_cut(code, &message, &mut self.out);
+                }
+                run.end(End::Failed { code: code.to_owned(), message, answer: Some(recorded(&answer)) })
             }
         };
-        self.state = State::Ending { recording: run.end(end), failed };
+        self.state = State::Ending { recording, failed };
     }
 
     /// The upstream stopped in the middle. The caller is told so, in its own wire: a cut must not look like an end.
@@ -163,6 +186,14 @@ impl Relay {
                     match recorded {
                         Ok(Ok(())) if failed => {}
                         Ok(Ok(())) => self.out = std::mem::take(&mut self.held),
+                        Ok(Err(error @ ApiError::Blocked { .. })) => {
+                            let (code, mut message) = error.in_brief();
+                            // There are no headers any more to name it.
+                            if let ApiError::Blocked { approval: Some(id), .. } = error {
+                                message.push_str(&format!(": {id}"));
+                            }
+                            self.tongue.write_cut(&code, &message, &mut self.out);
+                        }
                         Ok(Err(_)) | Err(_) => {
                             let message = "the run could not be recorded, so its answer is not complete";
                             self.tongue.write_cut("punk_ledger_unavailable", message, &mut self.out);

@@ -44,6 +44,8 @@ pub(crate) struct Setup {
     pub(crate) rates: Rates,
     pub(crate) web: Web,
     pub(crate) models: Models,
+    pub(crate) policies: Option<std::path::PathBuf>,
+    pub(crate) remote: Option<gateway::RemoteGovernor>,
 }
 
 impl Setup {
@@ -60,6 +62,8 @@ impl Setup {
             rates: Rates::NONE,
             web: Web::default(),
             models: pretended(),
+            policies: None,
+            remote: None,
         }
     }
 
@@ -71,8 +75,17 @@ impl Setup {
         Self { store: Arc::new(store), ..Self::protected() }
     }
 
+    /// With these files of policies, by name.
+    pub(crate) fn governed(self, files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap().keep();
+        for (name, text) in files {
+            std::fs::write(folder.join(name), text).unwrap();
+        }
+        Self { policies: Some(folder), ..self }
+    }
+
     pub(crate) async fn start(self) -> World {
-        let folder = tempfile::tempdir().unwrap();
+        let (folder, policies) = (tempfile::tempdir().unwrap(), self.policies.clone());
         let mut keys = KeyRing::open(folder.path()).unwrap();
         let made = jiff::Timestamp::from_millisecond(1).unwrap();
         keys.generate(Purpose::Log, made).unwrap();
@@ -84,7 +97,7 @@ impl Setup {
             keeper: Keeper::new(Arc::clone(&self.store), self.store.views(), clock),
             store: Arc::clone(&self.store),
             log_name: "test".to_owned(),
-            keys,
+            keys: Arc::new(keys),
             api_key: self.api_key.map(|key| Secret::new(key.to_owned())),
             mask: Mask::default(),
             metrics: Metrics::new(build, 0.0),
@@ -93,6 +106,9 @@ impl Setup {
             max_body_bytes: 1 << 20,
             models: self.models,
             cache: cache::Rules::default(),
+            policies: self.policies,
+            remote: self.remote,
+            webhook_reach: egress::Reach::public(),
         };
         let access = if self.api_key.is_some() { Access::ByKey } else { Access::Open };
         let door = Door::bind("127.0.0.1:0".parse().unwrap(), access).await.unwrap();
@@ -101,7 +117,7 @@ impl Setup {
         let (stop, stopped) = oneshot::channel::<()>();
         let ended = tokio::spawn(server.run(async { drop(stopped.await) }, Duration::from_secs(5)));
         let client = Client::builder(TokioExecutor::new()).build_http();
-        World { address, client, store: self.store, stop: Some(stop), ended: Some(ended), folder }
+        World { address, client, store: self.store, policies, stop: Some(stop), ended: Some(ended), folder }
     }
 }
 
@@ -120,6 +136,7 @@ pub(crate) struct World {
     pub(crate) address: String,
     client: Client<HttpConnector, Full<Bytes>>,
     pub(crate) store: Arc<dyn Store>,
+    pub(crate) policies: Option<std::path::PathBuf>,
     stop: Option<oneshot::Sender<()>>,
     ended: Option<tokio::task::JoinHandle<usize>>,
     folder: tempfile::TempDir,
@@ -190,6 +207,13 @@ impl World {
     /// As the operator.
     pub(crate) async fn operate(&self, method: &str, path: &str, body: &Value) -> Reply {
         self.with(OPERATOR, method, path, body).await
+    }
+
+    /// A key, with what a key is made with; returns its token.
+    pub(crate) async fn key(&self, new: &Value) -> String {
+        let reply = self.operate("POST", "/api/v1/keys", new).await;
+        assert_eq!(reply.status, 201, "{reply:?}");
+        reply.json()["token"].as_str().unwrap().to_owned()
     }
 
     /// A chat of somebody; returns its run.
