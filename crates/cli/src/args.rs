@@ -1,4 +1,12 @@
-//! What can be typed.
+//! What can be typed. Commands with many words have a file of their own beside this one.
+
+mod agents;
+mod approvals;
+mod audit;
+mod budgets;
+mod exceptions;
+mod gateway;
+mod policy;
 
 use crate::answer::Answer;
 use crate::exit::Exit;
@@ -12,6 +20,14 @@ use schema::{Seq, TenantId};
 use serde_json::json;
 use std::ffi::OsString;
 use std::path::PathBuf;
+
+pub(crate) use agents::AgentsCommand;
+pub(crate) use approvals::{ApprovalsCommand, Status};
+pub(crate) use audit::{AuditCommand, AuditCompareArgs, AuditExportArgs, AuditVerifyArgs};
+pub(crate) use budgets::{AddBudgetArgs, BudgetsCommand};
+pub(crate) use exceptions::{AddExceptionArgs, ExceptionsCommand};
+pub(crate) use gateway::GatewayArgs;
+pub(crate) use policy::{DiffArgs, ExplainArgs, PolicyCommand, TestArgs};
 
 /// An adaptive, governed runtime for AI agents.
 #[derive(Debug, Parser)]
@@ -44,6 +60,24 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Make what is derived from events again, and say what was different
     Rebuild,
+    /// What agents may do: check policies, test them, ask why, see what a change would change
+    #[command(subcommand)]
+    Policy(PolicyCommand),
+    /// What the governor asks people, and their answers
+    #[command(subcommand)]
+    Approvals(ApprovalsCommand),
+    /// Who has asked so far, and how far each is trusted
+    #[command(subcommand)]
+    Agents(AgentsCommand),
+    /// Where a policy does not hold, for a while and for a reason
+    #[command(subcommand)]
+    Exceptions(ExceptionsCommand),
+    /// How much may be spent on models, and how much of it is
+    #[command(subcommand)]
+    Budgets(BudgetsCommand),
+    /// The audit trail: what operators changed and what was held back, with its proof
+    #[command(subcommand)]
+    Audit(AuditCommand),
     /// The keys that sign the ledger and seal secrets
     #[command(subcommand)]
     Keys(KeysCommand),

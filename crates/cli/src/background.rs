@@ -6,11 +6,14 @@
 use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::sinks;
 use crate::stop::Stop;
 use crate::storage;
 use config::Settings;
 use crypto::random::Generator;
-use jobs::{Handler, Kind, Options, Recurring, Schedule, ScheduleError, Scheduler, Worker};
+use egress::{Client, Reach, Trust};
+use jobs::{Handler, Kind, Options, Recurring, Schedule, Scheduler, Worker};
+use outbox::{ApprovalSweep, AuditShipment, Logs, WebhookNotification};
 use retention::{ErasureSweep, RetentionSweep};
 use schema::TenantId;
 use std::error::Error;
@@ -26,14 +29,44 @@ struct Work {
 }
 
 /// All that Punk does in the background.
-fn work(store: &Arc<dyn Store>, settings: &Settings) -> Result<Work, ScheduleError> {
+fn work(store: &Arc<dyn Store>, settings: &Settings) -> Result<Work, Failure> {
     let keeper = storage::keeper(store);
     let mut handlers: Vec<Arc<dyn Handler>> = vec![Arc::new(ErasureSweep(keeper.clone()))];
     handlers.push(Arc::new(RetentionSweep::new(keeper, settings.retention())));
     // One job for all tenants, at an hour when most of them sleep.
-    let nightly = Schedule::parse("17 3 * * *", "UTC")?;
-    let recurring = vec![Recurring::new(Kind::RetentionSweep.as_str(), TenantId::NIL, nightly)];
+    let mut recurring = vec![recurring(Kind::RetentionSweep, "17 3 * * *")?];
+    tell_others(store, settings, &mut handlers, &mut recurring)?;
     Ok(Work { handlers, recurring })
+}
+
+/// What others are told: of news, and of the heads of the logs, if there is somewhere to copy them to.
+fn tell_others(
+    store: &Arc<dyn Store>,
+    settings: &Settings,
+    handlers: &mut Vec<Arc<dyn Handler>>,
+    recurrings: &mut Vec<Recurring>,
+) -> Result<(), Failure> {
+    let keys = Arc::new(storage::open_keys(settings)?);
+    let trust =
+        Trust::system(&[]).map_err(|error| Failure::of(Exit::Environment, "punk_no_certificates", &error))?;
+    let sinks = sinks::sinks(settings, &trust)?;
+    let reach = if settings.private_webhooks() { Reach::private() } else { Reach::public() };
+    let client = Client::new(reach, trust);
+    handlers.push(Arc::new(WebhookNotification::new(store.clone(), keys.clone(), client, clock::wall)));
+    handlers.push(Arc::new(ApprovalSweep::new(store.clone(), clock::wall)));
+    recurrings.push(recurring(Kind::ApprovalSweep, "* * * * *")?);
+    if !sinks.is_empty() {
+        recurrings.push(recurring(Kind::AuditShipment, "* * * * *")?);
+    }
+    let logs = Logs::new(settings.log_name().to_owned(), keys);
+    handlers.push(Arc::new(AuditShipment::new(store.clone(), sinks, logs, clock::wall)));
+    Ok(())
+}
+
+/// Work for all tenants that comes again and again.
+fn recurring(kind: Kind, schedule: &str) -> Result<Recurring, Failure> {
+    let schedule = Schedule::parse(schedule, "UTC").map_err(|error| impossible(&error))?;
+    Ok(Recurring::new(kind.as_str(), TenantId::NIL, schedule))
 }
 
 /// A worker and a scheduler that are ready to begin.
@@ -46,8 +79,7 @@ pub(crate) struct Background {
 impl Background {
     /// All that Punk does, as configured.
     pub(crate) fn new(store: &Arc<dyn Store>, settings: &Settings) -> Result<Self, Failure> {
-        let work = work(store, settings).map_err(|error| impossible(&error))?;
-        Self::of(store, work, settings)
+        Self::of(store, work(store, settings)?, settings)
     }
 
     fn of(store: &Arc<dyn Store>, work: Work, settings: &Settings) -> Result<Self, Failure> {
@@ -111,12 +143,19 @@ mod tests {
     #[test]
     fn what_punk_does_fits_together() {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-        let Work { handlers, recurring } = work(&store, &settings(&[])).unwrap();
-        for recurring in &recurring {
-            let handled = handlers.iter().any(|handler| handler.kind() == recurring.kind);
-            assert!(handled, "nobody does `{}`", recurring.kind);
+        let text = "[sinks.a]\nkind = 'file'\npath = 'a'\n[sinks.b]\nkind = 'file'\npath = 'b'\n".to_owned();
+        let file = FileSource::Text { name: "punk.toml".to_owned(), text };
+        let with_sinks = config::load(&Sources { file, ..Sources::default() }).unwrap();
+        for (settings, ships) in [(settings(&[]), false), (with_sinks, true)] {
+            let Work { handlers, recurring } = work(&store, &settings).unwrap();
+            for recurring in &recurring {
+                let handled = handlers.iter().any(|handler| handler.kind() == recurring.kind);
+                assert!(handled, "nobody does `{}`", recurring.kind);
+            }
+            let shipment = recurring.iter().find(|work| work.kind == Kind::AuditShipment.as_str());
+            assert_eq!(shipment.is_some(), ships, "where there is nothing to copy to, nothing recurs");
+            assert!(Background::new(&store, &settings).is_ok());
         }
-        assert!(Background::new(&store, &settings(&[])).is_ok());
     }
 
     #[test]

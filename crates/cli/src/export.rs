@@ -8,6 +8,7 @@ use crate::args::{Common, ExportArgs};
 use crate::backup::not_stored;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::new_file::{NewFile, unwritable};
 use crate::progress::ProgressLine;
 use crate::{settings, storage};
 use ledger::{Leaf, sha256};
@@ -53,24 +54,7 @@ async fn to_standard_output(store: &dyn TenantStore, tenant: TenantId) -> Result
 
 async fn to_file(store: &dyn TenantStore, tenant: TenantId, path: &Path) -> Result<Answer, Failure> {
     let shown = path.display().to_string();
-    let exists = || {
-        Failure::new(
-            Exit::Environment,
-            "punk_exists",
-            format!("{shown} exists already, and nothing is overwritten"),
-        )
-        .hint("name a file that does not exist yet")
-    };
-    if path.exists() {
-        return Err(exists());
-    }
-    let unwritable = |error: std::io::Error| ExportError::Write(error).told(tenant, &shown);
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".");
-    // Under another name until it is whole, and gone when it never is.
-    let file = tempfile::Builder::new().prefix(&name).suffix(".partial").tempfile_in(folder);
-    let file = file.map_err(unwritable)?;
+    let file = NewFile::begin(path)?;
     let counts = {
         let progress = ProgressLine::new();
         let mut lines = Lines::new(file.as_file());
@@ -78,11 +62,7 @@ async fn to_file(store: &dyn TenantStore, tenant: TenantId, path: &Path) -> Resu
         export(store, tenant, &mut lines).await.map_err(|error| error.told(tenant, &shown))?;
         lines.counts
     };
-    file.as_file().sync_all().map_err(unwritable)?;
-    file.persist_noclobber(path).map_err(|error| match error.error.kind() {
-        ErrorKind::AlreadyExists => exists(),
-        _ => unwritable(error.error),
-    })?;
+    file.finish()?;
     let Counts { runs, events, leaves, policies } = counts;
     let text =
         format!("exported to {shown}: {runs} runs, {events} events, {leaves} leaves, {policies} policies\n");
@@ -118,10 +98,7 @@ impl ExportError {
             )
             .hint("name another with --tenant, or another database with --data-dir"),
             Self::Store(error) => not_stored(error),
-            Self::Write(error) => {
-                Failure::new(Exit::Environment, "punk_unwritable", format!("{to}: {error}"))
-                    .hint("name a file in a folder that exists and has room")
-            }
+            Self::Write(error) => unwritable(to, error),
         }
     }
 }

@@ -11,21 +11,29 @@
 //! To add a command: a variant of `args::Command`, a file here, an arm in `run`, a test in
 //! `tests/`; then `UPDATE_EXPECT=1 cargo test -p cli --test reference`.
 
+mod agents;
 mod answer;
+mod approvals;
 mod args;
+mod audit;
 mod background;
 mod backup;
+mod budgets;
 mod clock;
 mod completions;
 mod config_command;
 mod doctor;
+mod exceptions;
 mod exit;
 mod export;
 mod failure;
+mod gateway_client;
 mod keys;
 mod models;
+mod new_file;
 mod observe;
 mod overview;
+mod policy;
 mod progress;
 mod rebuild;
 pub mod reference;
@@ -33,6 +41,7 @@ mod restore;
 mod runtime;
 mod serve;
 mod settings;
+mod sinks;
 mod stop;
 mod storage;
 mod verify;
@@ -81,6 +90,12 @@ fn run(args: &Args) -> Result<Answer, Failure> {
         Some(Command::Restore(command)) => restore::run(&args.common, command),
         Some(Command::Rebuild) => rebuild::run(&args.common),
         Some(Command::Export(command)) => export::run(&args.common, command),
+        Some(Command::Policy(command)) => policy::run(&args.common, command),
+        Some(Command::Approvals(command)) => approvals::run(&args.common, command),
+        Some(Command::Agents(command)) => agents::run(&args.common, command),
+        Some(Command::Exceptions(command)) => exceptions::run(&args.common, command),
+        Some(Command::Budgets(command)) => budgets::run(&args.common, command),
+        Some(Command::Audit(command)) => audit::run(&args.common, command),
         Some(Command::Keys(command)) => keys::run(&args.common, command),
         Some(Command::Config(command)) => config_command::run(&args.common, command),
         Some(Command::Doctor) => Ok(doctor::run(&args.common)),

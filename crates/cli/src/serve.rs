@@ -9,7 +9,8 @@ use crate::failure::Failure;
 use crate::stop::{Stop, until_stopped};
 use crate::{models, observe, runtime, settings, storage, version};
 use config::Settings;
-use gateway::{Access, Door, Installation, Rates, ServeError, Server, Web};
+use egress::Reach;
+use gateway::{Access, Door, Installation, Rates, RemoteGovernor, ServeError, Server, Web};
 use serde_json::json;
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -43,7 +44,7 @@ async fn serve(settings: &Settings) -> Result<Answer, Failure> {
     store.seal_with(storage::masters(&keys));
     let background = background(&store, settings)?;
     let installation = Installation {
-        keys,
+        keys: Arc::new(keys),
         keeper: storage::keeper(&store),
         store,
         log_name: settings.log_name().to_owned(),
@@ -58,6 +59,9 @@ async fn serve(settings: &Settings) -> Result<Answer, Failure> {
         max_body_bytes: settings.max_body_bytes(),
         models: models::models(settings)?,
         cache: cache_rules(settings),
+        policies: Some(settings.policies_dir().to_owned()),
+        remote: remote_governor(settings),
+        webhook_reach: webhook_reach(settings),
     };
     let server = door.open(installation).map_err(|error| not_served(&error))?;
     tracing::info!(address = %server.address, "serving");
@@ -81,6 +85,20 @@ fn cache_rules(settings: &Settings) -> cache::Rules {
         ttl_seconds: exact.ttl.as_secs(),
         at_most: u32::try_from(exact.max_entries).ok().and_then(NonZeroU32::new),
     }
+}
+
+/// Where webhooks may lead.
+pub(crate) fn webhook_reach(settings: &Settings) -> Reach {
+    if settings.private_webhooks() { Reach::private() } else { Reach::public() }
+}
+
+/// The other decision maker, if one is named.
+fn remote_governor(settings: &Settings) -> Option<RemoteGovernor> {
+    Some(RemoteGovernor {
+        url: settings.text("governance.meshguard_url")?.to_owned(),
+        key: settings.secret("governance.meshguard_api_key").map(crypto::Secret::duplicate),
+        patience: settings.remote_governor_patience(),
+    })
 }
 
 /// How often somebody may ask; 0 is no limit.

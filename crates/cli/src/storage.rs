@@ -117,7 +117,9 @@ mod tests {
         "api_keys",
         "jobs",
         "leaves",
+        "meters",
         "policies",
+        "records",
         "schema_migrations",
         "sealed",
         "segments",
@@ -134,7 +136,7 @@ mod tests {
         let views = views(&store);
         assert_eq!(
             views.iter().map(|view| view.name()).collect::<Vec<_>>(),
-            ["runs", "cache", "usage", "agents"],
+            ["runs", "cache", "usage", "agents", "conduct"],
             "the views there are"
         );
         let derived = views.iter().flat_map(|view| view.tables().iter().copied());

@@ -13,7 +13,7 @@ use std::path::Path;
 use store::StoreError;
 
 /// A packet is one run; whatever is longer was named by mistake.
-const LONGEST_PACKET: u64 = 64 << 20;
+pub(crate) const LONGEST_PACKET: u64 = 64 << 20;
 const LONGEST_TRUST: u64 = 1 << 20;
 
 pub(crate) fn run(args: &VerifyArgs) -> Result<Answer, Failure> {
@@ -44,14 +44,19 @@ pub(crate) fn read_packet(path: &Path) -> Result<Vec<u8>, Failure> {
 }
 
 fn verify_packet(packet: &Path, trust: &Path) -> Result<Answer, Failure> {
-    let trust_text = String::from_utf8(read(trust, LONGEST_TRUST)?)
-        .map_err(|_| bad_trust(trust, "it is not UTF-8 text"))?;
-    let trust = Trust::parse(&trust_text).map_err(|error| bad_trust(trust, &error.to_string()))?;
+    let trust = read_trust(trust)?;
     let bytes = read_packet(packet)?;
     Ok(match ledger::packet::verify(&bytes, &trust, governance::replay) {
         Ok(report) => valid(&report),
         Err(broken) => refused(&broken),
     })
+}
+
+/// Whose word to take.
+pub(crate) fn read_trust(path: &Path) -> Result<Trust, Failure> {
+    let text =
+        String::from_utf8(read(path, LONGEST_TRUST)?).map_err(|_| bad_trust(path, "it is not UTF-8 text"))?;
+    Trust::parse(&text).map_err(|error| bad_trust(path, &error.to_string()))
 }
 
 fn bad_trust(path: &Path, why: &str) -> Failure {

@@ -4,8 +4,6 @@
 
 mod world;
 
-use std::process::Command;
-
 use expect_test::expect;
 use world::World;
 use world::process::{Process, Signal, until};
@@ -41,20 +39,9 @@ fn a_worker_says_that_its_database_is_out_of_reach() {
     assert!(ended.stderr.contains("punk_store_unavailable"), "{}", ended.told());
 }
 
-/// A database that only this test uses.
-fn database(name: &str) -> String {
-    let server = std::env::var("PUNK_TEST_POSTGRES_URL")
-        .expect("`cargo xtask test` starts a Postgres server and says where");
-    let name = format!("worker_{name}_{}", std::process::id());
-    let made = Command::new("psql").args([&server, "-qc", &format!("CREATE DATABASE {name}")]).status();
-    assert!(made.expect("psql runs; `cargo xtask test` installs it").success());
-    let (base, _) = server.rsplit_once('/').unwrap();
-    format!("{base}/{name}")
-}
-
 #[test]
 fn workers_share_a_postgres_database_and_stop_when_asked() {
-    let (url, world) = (database("shared"), World::new());
+    let (url, world) = (world::database("shared"), World::new());
     let environment = [("PUNK_DATABASE_URL", url.as_str())];
     // The first start of a database, by all of them at once, and a gateway beside them.
     let gateway = Process::start(&world, &["serve", "--port", "0"], &environment);

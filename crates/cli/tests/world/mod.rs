@@ -121,3 +121,16 @@ fn walk(folder: &Path, found: &mut Vec<(PathBuf, Vec<u8>)>) {
         }
     }
 }
+
+/// A database that only this test uses.
+pub(crate) fn database(name: &str) -> String {
+    let server = std::env::var("PUNK_TEST_POSTGRES_URL")
+        .expect("`cargo xtask test` starts a Postgres server and says where");
+    let name = format!("punk_{name}_{}", std::process::id());
+    let made = std::process::Command::new("psql")
+        .args([&server, "-qc", &format!("CREATE DATABASE {name}")])
+        .status();
+    assert!(made.expect("psql runs; `cargo xtask test` installs it").success());
+    let (base, _) = server.rsplit_once('/').unwrap();
+    format!("{base}/{name}")
+}
