@@ -514,7 +514,7 @@ test('policy texts', () => {
 test('verdicts of punk.policy/1', () => {
   const facts = {
     tenant: TENANT, app: 'desk', agent: 'ada', key: null, trustTier: 'verified', trustScoreMilli: 500, tags: [], gatewayMode: 'enforce', model: null, tool: null,
-    level: 1, costMicroUsd: null, hour: 12, weekday: 'mon', labels: [], meters: [], shaped: null, remote: null, exceptions: [], approval: null,
+    level: 1, costMicroUsd: null, hour: 12, weekday: 'mon', labels: [], meters: [], shaped: null, remote: null, exceptions: [], approvals: [],
   };
   const policy = { name: 'house', version: '1', rules: [{ effect: 'allow', actions: ['read:*'] }], defaultEffect: 'deny' };
   const using = (set, effect, rule, more = {}) => {
