@@ -69,6 +69,7 @@ pub(crate) fn run(common: &Common) -> Answer {
             findings.extend(network::port(settings.host(), settings.port()));
             findings.extend(network::exposure(&settings));
             findings.extend(settings.secret("store.url").map(network::database));
+            findings.extend(settings.secret("store.redis_url").map(network::redis));
             answer(&findings, None)
         }
         // Without settings there is nothing else to look at: every other check depends on one.

@@ -9,8 +9,10 @@ use crate::failure::Failure;
 use crate::stop::{Stop, until_stopped};
 use crate::{models, observe, runtime, settings, storage, version};
 use config::Settings;
+use crypto::random::Generator;
 use egress::Reach;
 use gateway::{Access, Door, Installation, Rates, RemoteGovernor, ServeError, Server, Web};
+use nodes::RedisMeters;
 use serde_json::json;
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -43,6 +45,7 @@ async fn serve(settings: &Settings) -> Result<Answer, Failure> {
     let store = storage::open(settings).await?;
     store.seal_with(storage::masters(&keys));
     let background = background(&store, settings)?;
+    let meters = meters(&store, settings)?;
     let installation = Installation {
         keys: Arc::new(keys),
         keeper: storage::keeper(&store),
@@ -62,6 +65,7 @@ async fn serve(settings: &Settings) -> Result<Answer, Failure> {
         policies: Some(settings.policies_dir().to_owned()),
         remote: remote_governor(settings),
         webhook_reach: webhook_reach(settings),
+        meters,
     };
     let server = door.open(installation).map_err(|error| not_served(&error))?;
     tracing::info!(address = %server.address, "serving");
@@ -74,6 +78,16 @@ async fn serve(settings: &Settings) -> Result<Answer, Failure> {
     });
     let cut = cut.await?;
     Ok(Answer::success("stopped\n", json!({ "stopped": true, "connectionsCut": cut })))
+}
+
+/// Where limits are counted, if not in the store. Redis need not answer yet.
+fn meters(store: &Arc<dyn Store>, settings: &Settings) -> Result<Option<RedisMeters>, Failure> {
+    let Some(url) = settings.secret("store.redis_url") else { return Ok(None) };
+    let random = Generator::new().map(|mut random| random.bytes());
+    let node = random.map_err(|error| Failure::of(Exit::Environment, "punk_no_randomness", &error))?;
+    let meters = RedisMeters::new(url.expose(), store.clone(), node)
+        .map_err(|error| Failure::of(Exit::Usage, "punk_redis_url", &error).hint("check PUNK_REDIS_URL"))?;
+    Ok(Some(meters))
 }
 
 /// How answers are kept for others who ask the same.

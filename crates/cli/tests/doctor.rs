@@ -80,15 +80,25 @@ fn a_data_folder_that_is_a_file_fails() {
 }
 
 #[test]
-fn a_database_that_does_not_answer_fails_and_a_reserved_key_is_pointed_out() {
+fn a_database_and_a_redis_that_do_not_answer_fail_without_their_passwords() {
     let world = ready_world()
-        .set("PUNK_REDIS_URL", "redis://127.0.0.1:1/")
+        .set("PUNK_REDIS_URL", &format!("redis://:hunter2@127.0.0.1:{}/", free_port()))
         .set("PUNK_DATABASE_URL", &format!("postgres://me:hunter2@127.0.0.1:{}/punk", free_port()));
     let found = grades(&world);
     assert!(
-        found.contains(&"database: fail".to_owned()) && found.contains(&"configuration: warn".to_owned()),
+        found.contains(&"database: fail".to_owned()) && found.contains(&"redis: fail".to_owned()),
         "{found:?}"
     );
+    let told = world.punk(&["doctor"]).told();
+    assert!(!told.contains("hunter2"), "{told}");
+    let world = ready_world().set("PUNK_REDIS_URL", &world::redis());
+    assert!(grades(&world).contains(&"redis: ok".to_owned()));
+}
+
+#[test]
+fn a_reserved_key_is_pointed_out() {
+    let world = ready_world().set("PUNK_AUTO_PROMOTE", "true");
+    assert!(grades(&world).contains(&"configuration: warn".to_owned()));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crypto::{KeyRing, SecretString};
 use egress::Reach;
 use governance::{LiveAuthority, LoadError};
 use ledger::Salt;
+use nodes::RedisMeters;
 use outbox::{Logs, LogsError};
 use providers::upstream::{Dispatcher, Policy};
 use retention::Keeper;
@@ -22,7 +23,7 @@ use wire::Wire;
 
 use crate::clock::now;
 use crate::feed;
-use crate::governor::{Bridge, Decided, Policies, RemoteGovernor, Standing};
+use crate::governor::{Book, Bridge, Decided, Policies, RemoteGovernor, Standing};
 use crate::limits::{Limits, Rates};
 use crate::models::Models;
 use crate::origin::{Origins, Web};
@@ -60,6 +61,8 @@ pub struct Installation {
     pub remote: Option<RemoteGovernor>,
     /// Where webhooks may lead.
     pub webhook_reach: Reach,
+    /// Where limits are counted, if not in the store.
+    pub meters: Option<RedisMeters>,
 }
 
 /// Why a gateway does not start.
@@ -100,6 +103,8 @@ pub(crate) struct Shared {
     pub(crate) policies: Policies,
     pub(crate) remote: Option<Bridge>,
     pub(crate) webhook_reach: Reach,
+    /// Where limits are counted.
+    pub(crate) book: Box<dyn Book>,
     pub(crate) logs: Logs,
     pub(crate) limits: Limits,
     pub(crate) origins: Origins,
@@ -150,6 +155,7 @@ impl App {
             policies,
             remote,
             webhook_reach,
+            meters,
         } = installation;
         if keys.signing_key().is_none() {
             return Err(StartError::NoKey(keys.folder().to_owned()));
@@ -162,8 +168,13 @@ impl App {
         let random = Mutex::new(Generator::new()?);
         let requests = metrics.counter("punk_requests", "Requests by the route that answered", ["route"]);
         let authority = LiveAuthority::of_the_live_path();
+        let book: Box<dyn Book> = match meters {
+            Some(meters) => Box::new(meters),
+            None => Box::new(Arc::clone(&store)),
+        };
         let shared = Shared {
             store,
+            book,
             keeper,
             policies,
             remote,

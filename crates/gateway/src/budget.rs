@@ -148,7 +148,7 @@ async fn shown(app: &App, caller: &Caller, budget: Budget) -> Result<ShownBudget
     };
     let at = now();
     let key = MeterKey { meter: budget_meter(&budget, whose), window: budget.window.start(at) };
-    let levels = app.of(caller.tenant).levels(&[key], at).await.map_err(unread)?;
+    let levels = app.book.levels(caller.tenant, &[key], at).await?;
     let (spent, reserved) = levels.first().copied().unwrap_or_default();
     let money = |micros: u64| Some(MicroUsd(i64::try_from(micros).unwrap_or(i64::MAX)));
     Ok(ShownBudget { budget, spent_usd: money(spent), reserved_usd: money(reserved) })

@@ -103,6 +103,8 @@ pub(crate) enum ApiError {
     Ledger,
     /// What was asked for cannot be read now.
     Unread,
+    /// Whether there is room under the limits cannot be told now.
+    Uncounted,
     /// There is no room to record anything.
     Full,
     /// What the store holds is not what was written.
@@ -455,6 +457,12 @@ impl ApiError {
                 "punk_store_unavailable",
                 "the store cannot be read or written now".into(),
                 "look for the cause in the log of the server: most often the disk is full or the database is away",
+            ),
+            Self::Uncounted => told(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "punk_meters_unavailable",
+                "budgets and limits cannot be counted now, so nothing is spent".into(),
+                "try again in a moment; whoever runs the server looks whether Redis answers (`punk doctor`)",
             ),
             Self::Full => told(
                 StatusCode::INSUFFICIENT_STORAGE,

@@ -164,6 +164,9 @@ async fn plan(
     };
     let (run_id, seq, effect) = append_after(app, caller.tenant, run, History::Read, &beside, tell).await?;
     judged.policies.note_known_to(caller.tenant);
+    for settlement in &beside.settled {
+        app.book.settled(caller.tenant, settlement).await;
+    }
     if judged.verdict.effect != Effect::Allow {
         app.standings.forget(&(caller.tenant, caller.agent.clone()));
     }

@@ -627,3 +627,26 @@ async fn two_questions_about_one_action_are_both_answered_before_either_approval
     assert_eq!(plan().await["verdict"]["effect"], "allow");
     assert_eq!(plan().await["verdict"]["effect"], "approval_required", "both are used up");
 }
+
+#[tokio::test]
+async fn a_rate_counts_the_calls_in_answers_and_is_given_back_what_was_not_told() {
+    let policy = "name: a\nversion: '1'\ndefaultEffect: allow\nrules:\n  - { effect: deny, actions: ['execute:forbidden'] }\n  - { actions: ['execute:ping'], rate: { limit: 3, per: tenant, window: total } }\n";
+    let world = Setup::protected().governed(&[("a.yaml", policy)]).start().await;
+    let both = |tools: &[&str]| {
+        let tools: Vec<Value> = tools
+            .iter()
+            .map(|name| json!({ "type": "function", "function": { "name": name, "description": "acts", "parameters": { "type": "object", "properties": {} } } }))
+            .collect();
+        json!({ "model": "gpt-4o", "tools": tools, "tool_choice": "required",
+            "messages": [{ "role": "user", "content": "ping" }] })
+    };
+    let ask = |body: Value| {
+        let world = &world;
+        async move { world.operate("POST", "/v1/chat/completions", &body).await.status }
+    };
+    for call in 0..3 {
+        assert_eq!(ask(both(&["ping"])).await, 200, "call {call}");
+    }
+    assert_eq!(ask(both(&["ping"])).await, 403, "three is all there is");
+    assert_eq!(ask(both(&["forbidden"])).await, 403);
+}

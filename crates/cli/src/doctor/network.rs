@@ -1,8 +1,11 @@
-//! Checks of what is reached over the network: the port, who can reach it, the database.
+//! Checks of what is reached over the network: the port, who can reach it, the database, Redis.
 
 use super::Finding;
+use crate::runtime;
 use config::Settings;
 use crypto::SecretString;
+use nodes::RedisMeters;
+use std::error::Error as _;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs as _};
 use std::time::Duration;
 
@@ -57,6 +60,19 @@ pub(super) fn database(url: &SecretString) -> Finding {
         }
     }
     Finding::fail("database", format!("{host}:{port} does not answer: {why}"), fix)
+}
+
+/// Whether Redis answers and lets us in. The server starts without it, and refuses whatever has a limit.
+pub(super) fn redis(url: &SecretString) -> Finding {
+    let fix = "check PUNK_REDIS_URL, and that the server runs, listens and lets this user in";
+    match runtime::block_on(async { Ok(RedisMeters::answers(url.expose()).await) }) {
+        Ok(Ok(())) => Finding::ok("redis", "it answers"),
+        Ok(Err(error)) => {
+            let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
+            Finding::fail("redis", format!("{error}{cause}"), fix)
+        }
+        Err(failure) => Finding::fail("redis", format!("{failure:?}"), fix),
+    }
 }
 
 /// Host and port of a database URL. User, password and the rest stay behind.

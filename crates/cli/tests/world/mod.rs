@@ -14,6 +14,9 @@ pub(crate) mod load;
 #[path = "../../../store/tests/server/cluster.rs"]
 pub(crate) mod postgres;
 pub(crate) mod process;
+// A Redis of a test's own, as the tests of what nodes share have it.
+#[path = "../../../nodes/tests/world/server.rs"]
+pub(crate) mod redis;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -120,6 +123,11 @@ fn walk(folder: &Path, found: &mut Vec<(PathBuf, Vec<u8>)>) {
             found.push((path.clone(), std::fs::read(&path).unwrap()));
         }
     }
+}
+
+/// A Redis that other tests use too, each with budgets of its own.
+pub(crate) fn redis() -> String {
+    std::env::var("PUNK_TEST_REDIS_URL").expect("`cargo xtask test` starts a Redis server and says where")
 }
 
 /// A database that only this test uses.

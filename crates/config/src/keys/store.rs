@@ -37,10 +37,10 @@ pub(super) static SECTION: Section = Section {
             "store.redis_url",
             "PUNK_REDIS_URL",
             Kind::Url(&["redis", "rediss"]),
-            "Rate limits, revocation and events shared between nodes.",
+            "Redis in which budgets and the limits of policies are counted for all nodes, so that asking for room holds no lock \
+             in the database. The same for every node, or for none.",
         )
-        .secret()
-        .reserved("the shared bus"),
+        .secret(),
         Key::new(
             "store.retention_days",
             "PUNK_RETENTION_DAYS",

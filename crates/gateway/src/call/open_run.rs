@@ -238,9 +238,14 @@ impl OpenRun {
         self.span.record("status", tracing::field::debug(status));
         let span = self.span.clone();
         let cost = self.call.as_ref().map_or(Some(MicroUsd(0)), |call| call.cost);
+        let mut wanted = std::mem::take(&mut self.wanted);
+        // A tool costs nothing that is counted here, but how often it is called may be.
+        let of_calls = wanted.iter_mut().filter_map(|wanted| wanted.judged.held.take());
+        let of_calls = of_calls.map(|held| held.settle(Some(MicroUsd(0))));
+        let settled = self.held.take().map(|held| held.settle(cost)).into_iter().chain(of_calls).collect();
         let ending = Ending {
-            wanted: std::mem::take(&mut self.wanted),
-            settled: self.held.take().map(|held| held.settle(cost)),
+            wanted,
+            settled,
             status,
             ghost_saved: self.ghost_saved(),
             explanation: self.explanation.clone(),
@@ -263,6 +268,9 @@ impl OpenRun {
             if written.is_ok() {
                 let judged = record::judgements(&opening, &ending);
                 judged.for_each(|judged| judged.policies.note_known_to(opening.caller.tenant));
+                for settlement in &ending.settled {
+                    app.book.settled(opening.caller.tenant, settlement).await;
+                }
             }
             if record::judgements(&opening, &ending).any(|judged| judged.verdict.effect != Effect::Allow) {
                 // Trust falls at once, not when what was read of it is old.

@@ -53,7 +53,7 @@ pub(crate) struct Ending {
     /// What the answer wants done.
     pub(crate) wanted: Vec<Wanted>,
     /// What was used of limits.
-    pub(crate) settled: Option<Settlement>,
+    pub(crate) settled: Vec<Settlement>,
     pub(crate) finished_at: Timestamp,
     pub(crate) latency_ms: u64,
 }
@@ -130,7 +130,7 @@ pub(crate) fn commit(
         cache: cache.into_iter().collect(),
         touched: ending.recalled.map(|key| (CacheKind::ExactResponse, key)).into_iter().collect(),
         records: questions(opening, ending).filter_map(|question| question.change.clone()).collect(),
-        settled: ending.settled.iter().cloned().collect(),
+        settled: ending.settled.clone(),
         jobs: questions(opening, ending).flat_map(|question| question.jobs.clone()).collect(),
         ..Commit::default()
     })

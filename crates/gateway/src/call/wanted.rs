@@ -79,6 +79,10 @@ impl OpenRun {
                 let approval = wanted.judged.question.as_ref().map(|question| question.id);
                 self.withheld(&tool, verdict.clone());
                 let run = self.opening.run;
+                // Nothing of the answer is done, so nothing is used of what the other calls in it may use.
+                for wanted in &mut self.wanted {
+                    self.app.give_back(&self.opening.caller, wanted.judged.held.take()).await;
+                }
                 settled(self.end(End::Held { answer: recorded(answer) })).await?;
                 Err(ApiError::Blocked { run, verdict, approval })
             }

@@ -10,7 +10,7 @@ use super::Asking;
 use super::policies::InForce;
 use super::tenant::Decided;
 use crate::app::Shared;
-use crate::error::{ApiError, unread};
+use crate::error::ApiError;
 use crate::identity::Caller;
 
 /// Longer than any call lasts: what is set aside for a process that died is free again after it.
@@ -79,17 +79,16 @@ impl Shared {
                 Want { key, limit, amount: amount.unwrap_or(0), hard }
             })
             .collect();
-        let store = self.of(caller.tenant);
         let id = ReservationId(self.random_sixteen());
         let until = later(asking.now, HOLD_MS);
-        let reserved = store.reserve(id, &wants, asking.now, until).await.map_err(unread)?;
+        let reserved = self.book.reserve(caller.tenant, id, &wants, asking.now, until).await?;
         let (levels, held) = match reserved {
             Reserved::Held(levels) => (levels, true),
             Reserved::Short(levels) => (levels, false),
         };
         let meters = needs.iter().zip(&levels).map(|(need, level)| metered(need, level)).collect();
         if held && unknown {
-            store.release(id).await.map_err(unread)?;
+            self.book.release(caller.tenant, id).await?;
             return Ok((meters, None));
         }
         let shares = needs.into_iter().map(|need| {
@@ -102,12 +101,9 @@ impl Shared {
     /// Gives back what was set aside for something that is not done.
     pub(crate) async fn give_back(&self, caller: &Caller, held: Option<Held>) {
         let Some(held) = held else { return };
-        if let Err(error) = self.of(caller.tenant).release(held.id()).await {
-            // It is free again by itself, later.
-            tracing::warn!(
-                error = &error as &dyn std::error::Error,
-                "what was set aside cannot be given back"
-            );
+        if self.book.release(caller.tenant, held.id()).await.is_err() {
+            // Why was told already.
+            tracing::warn!("what was set aside cannot be given back now; it is free again by itself, later");
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! [`App::judge`] is the one way to a verdict; whatever wants to act goes through it. `policies.rs` has the policies in
 //! force and `watch.rs` notices that they change, `tenant.rs` is what a tenant has decided, `standing.rs` how far an agent is
-//! trusted, `meters.rs` sets aside what an action would use of its limits, `question.rs` asks people and finds what they
+//! trusted, `meters.rs` sets aside what an action would use of its limits, in the `book.rs` of this installation, `question.rs` asks people and finds what they
 //! answered, `flow.rs` whether untrusted text could have shaped it, and
 //! `remote.rs` asks another decision maker, where there is one.
 //!
@@ -10,6 +10,7 @@
 //! - An approval is used up before what it allows is done, so it allows it once; and only if all that is asked is approved.
 //! - What was set aside is settled in the commit of the run, or given back.
 
+mod book;
 pub(crate) mod flow;
 pub(crate) mod meters;
 mod policies;
@@ -25,6 +26,7 @@ use governance::{Action, EffectPermit, Facts, Shaped, decide};
 use schema::{ApprovalId, Digest, Effect, GatewayMode, MicroUsd, RunId, SideEffectLevel, Timestamp, Verdict};
 use serde_json::{Value, json};
 
+pub(crate) use self::book::Book;
 pub(crate) use self::meters::Held;
 pub(crate) use self::policies::{InForce, Policies};
 pub(crate) use self::question::Question;

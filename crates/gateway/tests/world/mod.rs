@@ -109,6 +109,7 @@ impl Setup {
             policies: self.policies,
             remote: self.remote,
             webhook_reach: egress::Reach::public(),
+            meters: None,
         };
         let access = if self.api_key.is_some() { Access::ByKey } else { Access::Open };
         let door = Door::bind("127.0.0.1:0".parse().unwrap(), access).await.unwrap();
