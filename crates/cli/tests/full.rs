@@ -159,7 +159,7 @@ fn a_disk_filled_by_appends_loses_none_that_was_acknowledged() {
                                 let reply = gateway.chat(&"y".repeat(size));
                                 match reply.status {
                                     200 => {
-                                        more.lock().unwrap().push(reply.header("x-punk-run-id").to_owned())
+                                        more.lock().unwrap().push(reply.header("x-punk-run-id").to_owned());
                                     }
                                     507 => break,
                                     other => panic!("{other}: {}", String::from_utf8_lossy(&reply.body)),
