@@ -27,7 +27,6 @@ fn status(gateway: &Gateway, max_tokens: u32) -> u16 {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "a test may not wait for ever")]
 fn sixty_four_clients_on_two_nodes_never_overspend_a_budget() {
     never_overspent(&[("PUNK_DATABASE_URL", &world::database("budget"))]);
 }
