@@ -41,8 +41,17 @@ impl Trust {
         Self::build(RootCertStore::empty(), certificates)
     }
 
+    /// The same for connections that speak HTTP/1.1.
     pub(crate) const fn config(&self) -> &Arc<ClientConfig> {
         &self.0
+    }
+
+    /// The same for whoever keeps connections, over which several requests go at once: HTTP/2 where it is spoken.
+    #[must_use]
+    pub fn for_kept_connections(&self) -> Arc<ClientConfig> {
+        let mut config = ClientConfig::clone(&self.0);
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Arc::new(config)
     }
 
     fn build(mut roots: RootCertStore, more: &[CertificateDer<'_>]) -> Result<Self, TrustError> {

@@ -153,8 +153,12 @@ impl PolicySet {
 
     /// The names that verdicts can name.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        let cedar = self.cedar_names.iter().map(String::as_str);
-        self.policies().map(|policy| policy.name.as_str()).chain(cedar)
+        self.policies().map(|policy| policy.name.as_str()).chain(self.cedar_files())
+    }
+
+    /// The files in Cedar, by name, in the order in which they were read.
+    pub fn cedar_files(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.cedar_names.iter().map(String::as_str)
     }
 
     /// Whether a verdict may depend on what an action costs: to find that out is work.

@@ -10,11 +10,12 @@ use std::path::PathBuf;
 
 pub(super) fn run(common: &Common, paths: &[PathBuf]) -> Result<Answer, Failure> {
     let Read { set, digest, files } = files::read(common, paths)?;
-    let rows: Vec<_> = set.policies().map(row).collect();
+    let in_cedar = set.cedar_files().map(cedar_row);
+    let rows: Vec<_> = set.policies().map(row).chain(in_cedar).collect();
     let rules: usize = set.policies().map(|policy| policy.rules.len()).sum();
     let text = format!(
         "valid: {} in {}, {}\n{}digest {digest}\n",
-        counted(set.policies().len(), "policy", "policies"),
+        counted(set.policies().len() + set.cedar_files().len(), "policy", "policies"),
         counted(files.len(), "file", "files"),
         counted(rules, "rule", "rules"),
         columns(&rows),
@@ -23,6 +24,7 @@ pub(super) fn run(common: &Common, paths: &[PathBuf]) -> Result<Answer, Failure>
         "valid": true, "digest": digest,
         "files": files.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
         "policies": set.policies().map(described).collect::<Vec<_>>(),
+        "cedar": set.cedar_files().collect::<Vec<_>>(),
     });
     Ok(Answer::success(text, json))
 }
@@ -36,6 +38,17 @@ fn row(policy: &Policy) -> [String; 5] {
         counted(policy.rules.len() - limits, "rule", "rules"),
         limited,
         format!("else {}", plain(policy.default_effect)),
+    ]
+}
+
+/// A file in Cedar is asked about everybody, and denies what nothing in it permits.
+fn cedar_row(name: &str) -> [String; 5] {
+    [
+        format!("  {name}"),
+        "for everybody".to_owned(),
+        "Cedar".to_owned(),
+        String::new(),
+        "else deny".to_owned(),
     ]
 }
 

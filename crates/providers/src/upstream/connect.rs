@@ -9,8 +9,8 @@
 
 use super::error::BoxError;
 use super::place::Upstream;
-use super::trust::Trust;
 use bytes::Bytes;
+use egress::Trust;
 use http::{Request, Uri};
 use http_body_util::Full;
 use hyper_rustls::HttpsConnector;
@@ -92,7 +92,7 @@ fn pool(trust: &Trust, patience: Duration) -> Pool {
     tcp.set_keepalive(Some(KEEPALIVE));
     // Tries the other addresses of a host while there is time for them.
     tcp.set_connect_timeout(Some(patience));
-    let inner = HttpsConnector::from((tcp, Arc::clone(&trust.0)));
+    let inner = HttpsConnector::from((tcp, trust.for_kept_connections()));
     Client::builder(TokioExecutor::new())
         .timer(TokioTimer::new())
         .pool_timer(TokioTimer::new())

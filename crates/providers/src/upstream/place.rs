@@ -6,7 +6,7 @@ use super::headers::{ANTHROPIC_VERSION, passed_on};
 use super::keys::Keys;
 use super::live::{Health, Live};
 use super::spec::{Auth, Spec, SpecError, Timeouts};
-use super::trust::Trust;
+use egress::Trust;
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, HOST,
     TRANSFER_ENCODING, UPGRADE, USER_AGENT,
