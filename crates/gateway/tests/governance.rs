@@ -650,3 +650,16 @@ async fn a_rate_counts_the_calls_in_answers_and_is_given_back_what_was_not_told(
     assert_eq!(ask(both(&["ping"])).await, 403, "three is all there is");
     assert_eq!(ask(both(&["forbidden"])).await, 403);
 }
+
+#[tokio::test]
+async fn what_was_set_aside_is_given_back_when_a_named_approval_does_not_fit() {
+    let world = governed().start().await;
+    let (agent, ..) = people(&world).await;
+    let budget = json!({ "name": "b", "limitUsd": 1, "per": "tenant", "window": "day" });
+    assert_eq!(world.operate("POST", "/api/v1/budgets", &budget).await.status, 201);
+    let body = chat_body("gpt-4-turbo", "hello");
+    let reply = chat_with(&world, &agent, "apr_00000000000000000000000000", &body).await;
+    assert_eq!((reply.status, reply.code().as_str()), (409, "punk_approval_unfit"), "{reply:?}");
+    let shown = world.operate("GET", "/api/v1/budgets", &Value::Null).await.json();
+    assert_eq!(shown["budgets"][0]["reservedUsd"], 0.0, "{shown}");
+}

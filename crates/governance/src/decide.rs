@@ -51,7 +51,7 @@ pub fn decide(set: &PolicySet, facts: &Facts, action: &Action) -> Verdict {
 pub(crate) fn judge(set: &PolicySet, facts: &Facts, action: &str) -> Verdict {
     let mut strictest: Option<Opinion<'_>> = None;
     ask_all(set, facts, action, |opinion| {
-        if strictest.as_ref().is_none_or(|so_far| rank(opinion.effect) > rank(so_far.effect)) {
+        if strictest.as_ref().is_none_or(|so_far| opinion.effect.strictness() > so_far.effect.strictness()) {
             strictest = Some(opinion);
         }
     });
@@ -218,13 +218,5 @@ fn plain(effect: RuleEffect) -> Effect {
     match effect {
         RuleEffect::Allow => Effect::Allow,
         RuleEffect::Deny => Effect::Deny,
-    }
-}
-
-fn rank(effect: Effect) -> u8 {
-    match effect {
-        Effect::Allow => 0,
-        Effect::Ask => 1,
-        Effect::Deny => 2,
     }
 }

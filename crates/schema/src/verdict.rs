@@ -17,6 +17,18 @@ pub enum Effect {
     Deny,
 }
 
+impl Effect {
+    /// How much it holds back: of two, the one that holds back more decides.
+    #[must_use]
+    pub fn strictness(self) -> u8 {
+        match self {
+            Self::Allow => 0,
+            Self::Ask => 1,
+            Self::Deny => 2,
+        }
+    }
+}
+
 /// The governor's answer, with the rule that gave it: the ledger, the dashboard and a replay read the same value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]

@@ -71,8 +71,11 @@ impl OpenRun {
             }
         }
         let enforced = self.opening.caller.gateway_mode == GatewayMode::Enforce;
-        let strictest =
-            self.wanted.iter().filter(|_| enforced).max_by_key(|wanted| rank(wanted.judged.verdict.effect));
+        let strictest = self
+            .wanted
+            .iter()
+            .filter(|_| enforced)
+            .max_by_key(|wanted| wanted.judged.verdict.effect.strictness());
         match strictest {
             Some(wanted) if wanted.judged.verdict.effect != Effect::Allow => {
                 let (tool, verdict) = (wanted.tool.clone(), wanted.judged.verdict.clone());
@@ -80,9 +83,7 @@ impl OpenRun {
                 self.withheld(&tool, verdict.clone());
                 let run = self.opening.run;
                 // Nothing of the answer is done, so nothing is used of what the other calls in it may use.
-                for wanted in &mut self.wanted {
-                    self.app.give_back(&self.opening.caller, wanted.judged.held.take()).await;
-                }
+                give_back_all(&self.app, &self.opening.caller, &mut self.wanted).await;
                 settled(self.end(End::Held { answer: recorded(answer) })).await?;
                 Err(ApiError::Blocked { run, verdict, approval })
             }
@@ -107,7 +108,13 @@ impl OpenRun {
         let flow = Flow::of_request(&decided.settings, self.request());
         let mut wanted = Vec::new();
         for (tool, arguments) in calls {
-            wanted.push(self.judge_call(&decided, flow.as_ref(), tool, arguments).await?);
+            match self.judge_call(&decided, flow.as_ref(), tool, arguments).await {
+                Ok(call) => wanted.push(call),
+                Err(error) => {
+                    give_back_all(app, &opening.caller, &mut wanted).await;
+                    return Err(error);
+                }
+            }
         }
         Ok(wanted)
     }
@@ -141,6 +148,13 @@ impl OpenRun {
     }
 }
 
+/// Gives back what was set aside for calls that are not told.
+async fn give_back_all(app: &App, caller: &Caller, wanted: &mut [Wanted]) {
+    for wanted in wanted {
+        app.give_back(caller, wanted.judged.held.take()).await;
+    }
+}
+
 /// What exactly a tool would do: an approval is for that, in whichever run it is tried.
 pub(crate) fn payload_of(tool: &str, arguments: &Value) -> schema::Digest {
     hash_of(&json!({ "tool": tool, "arguments": arguments }))
@@ -161,12 +175,4 @@ fn calls(answer: &Answer) -> Vec<(String, Value)> {
         _ => None,
     });
     calls.collect()
-}
-
-fn rank(effect: Effect) -> u8 {
-    match effect {
-        Effect::Allow => 0,
-        Effect::Ask => 1,
-        Effect::Deny => 2,
-    }
 }

@@ -98,18 +98,38 @@ impl App {
         let mut facts = self.facts(caller, &asking, &policies, &decided).await?;
         let (meters, held) = self.meter(caller, &asking, &facts, &policies, &decided).await?;
         facts.meters = meters;
-        let mut verdict = decide(&policies.set, &facts, &asking.action);
-        let mut question = None;
-        if caller.gateway_mode == GatewayMode::Enforce {
-            verdict = self.with_approvals(caller, &asking, &policies, &mut facts, verdict).await?;
-            if verdict.effect == Effect::Ask {
-                question = Some(self.question(caller, &asking, &verdict, &policies.set).await?);
+        let (verdict, question) = match self.decided_by_people(caller, &asking, &policies, &mut facts).await {
+            Ok(decided) => decided,
+            Err(error) => {
+                // Nothing comes of it, so nothing stays set aside for it.
+                self.give_back(caller, held).await;
+                return Err(error);
             }
-        }
+        };
         let may = verdict.effect == Effect::Allow || observes(caller, &asking.action);
         let (held, unused) = if may { (held, None) } else { (None, held) };
         self.give_back(caller, unused).await;
         Ok(Judgement { action: asking.action, facts, verdict, policies, held, question })
+    }
+
+    /// The verdict, with what people have approved; and what they are asked, where it asks.
+    async fn decided_by_people(
+        &self,
+        caller: &Caller,
+        asking: &Asking<'_>,
+        policies: &InForce,
+        facts: &mut Facts,
+    ) -> Result<(Verdict, Option<Question>), ApiError> {
+        let verdict = decide(&policies.set, facts, &asking.action);
+        if caller.gateway_mode == GatewayMode::Observe {
+            return Ok((verdict, None));
+        }
+        let verdict = self.with_approvals(caller, asking, policies, facts, verdict).await?;
+        if verdict.effect != Effect::Ask {
+            return Ok((verdict, None));
+        }
+        let question = self.question(caller, asking, &verdict, &policies.set).await?;
+        Ok((verdict, Some(question)))
     }
 
     /// What is known of somebody and of what they want to do.
