@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ApiKeyId, TenantId, Timestamp};
+use crate::{ApiKeyId, TenantId, Timestamp, UserId};
 
 /// Whether what the governor says is carried out, or only recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -67,8 +67,11 @@ pub struct ApiKey {
     pub gateway_mode: GatewayMode,
     /// How many requests it may make in a minute; 0 is without end, absent is what the installation says.
     pub requests_per_minute: Option<u32>,
-    /// The key that made it; absent when the installation did.
+    /// The key that made it; absent when the installation or a person did.
     pub created_by: Option<ApiKeyId>,
+    /// The person who made it, if one did: what it asks for, they ask for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_by_user: Option<UserId>,
     /// When it was made.
     pub created_at: Timestamp,
     /// When it ends by itself.

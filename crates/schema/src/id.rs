@@ -67,13 +67,24 @@ mod kind {
         ArtifactId, ArtifactKind, "art";
         /// Names a job.
         JobId, JobKind, "job";
+        /// Names a person who logs in.
+        UserId, UserKind, "usr";
+        /// Names an invitation to join an organisation.
+        InvitationId, InvitationKind, "inv";
+        /// Names the session of a person, never its token.
+        SessionId, SessionKind, "ses";
+        /// Names an account of a machine.
+        ServiceAccountId, ServiceAccountKind, "sva";
+        /// Names a secret in the vault, never the secret itself.
+        CredentialId, CredentialKind, "crd";
         /// Stands for a subject where its name must not: in what stays after the subject is erased.
         SubjectId, SubjectKind, "sub";
     }
 }
 pub use kind::{
-    ApiKeyId, ApprovalId, ArtifactId, AuditId, BudgetId, EventId, ExceptionId, JobId, PatternId, RunId,
-    SideEffectId, SubjectId, TenantId, WebhookId,
+    ApiKeyId, ApprovalId, ArtifactId, AuditId, BudgetId, CredentialId, EventId, ExceptionId, InvitationId,
+    JobId, PatternId, RunId, ServiceAccountId, SessionId, SideEffectId, SubjectId, TenantId, UserId,
+    WebhookId,
 };
 
 /// Why a text is not an id of the wanted kind.

@@ -23,6 +23,7 @@ mod id;
 #[cfg(feature = "json-schema")]
 mod json_schema;
 mod money;
+mod network;
 mod run;
 mod side_effect;
 mod tenant;
@@ -38,10 +39,12 @@ pub use day::Day;
 pub use digest::{Digest, DigestError, write_hex};
 pub use event::{Seq, TraceEvent};
 pub use id::{
-    ApiKeyId, ApprovalId, ArtifactId, AuditId, BudgetId, EventId, ExceptionId, Id, IdError, JobId, PatternId,
-    Prefix, RunId, SideEffectId, SubjectId, TenantId, WebhookId,
+    ApiKeyId, ApprovalId, ArtifactId, AuditId, BudgetId, CredentialId, EventId, ExceptionId, Id, IdError,
+    InvitationId, JobId, PatternId, Prefix, RunId, ServiceAccountId, SessionId, SideEffectId, SubjectId,
+    TenantId, UserId, WebhookId,
 };
 pub use money::MicroUsd;
+pub use network::{Network, NetworkError};
 pub use run::{
     CacheDetails, GhostRoute, PassedRoute, Route, RouteExplanation, Run, RunKind, RunStatus, Usage,
 };

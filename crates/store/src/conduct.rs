@@ -113,10 +113,12 @@ fn counted(event: &Event, is_end: bool) -> Option<Number> {
     Some(number)
 }
 
-/// Whether something was denied for what the agent cannot help: a budget is empty, or another decision maker is away.
+/// Whether something was denied for what the agent cannot help: a budget is empty, another decision maker is away, or it was
+/// handed what nobody may send.
 fn is_about_others(event: &Event) -> bool {
     let policy: Option<String> = member(event, "verdict", "policy");
-    policy.is_some_and(|policy| policy.starts_with("budget:") || policy.starts_with("remote:"))
+    let others = ["budget:", "remote:", "redaction:"];
+    policy.is_some_and(|policy| others.iter().any(|other| policy.starts_with(other)))
 }
 
 fn field<T: DeserializeOwned>(event: &Event, name: &str) -> Option<T> {

@@ -41,12 +41,39 @@ pub enum RecordKind {
     Webhook,
     /// Where what happens is copied to.
     Sink,
+    /// A person who logs in. Persons belong to the installation: their records are in the default tenant.
+    User,
+    /// What a person is in an organisation, which is a tenant; its id is the person's.
+    Membership,
+    /// Somebody is asked to join an organisation.
+    Invitation,
+    /// A person is logged in; in the default tenant, by the hash of its token.
+    Session,
+    /// An account of a machine.
+    ServiceAccount,
+    /// A token that was given out and no longer holds, until it would have ended by itself.
+    Revocation,
+    /// A secret in the vault, sealed.
+    Credential,
 }
 
 impl RecordKind {
     /// Every kind there is.
-    pub const ALL: [Self; 6] =
-        [Self::Approval, Self::Exception, Self::Budget, Self::Agent, Self::Webhook, Self::Sink];
+    pub const ALL: [Self; 13] = [
+        Self::Approval,
+        Self::Exception,
+        Self::Budget,
+        Self::Agent,
+        Self::Webhook,
+        Self::Sink,
+        Self::User,
+        Self::Membership,
+        Self::Invitation,
+        Self::Session,
+        Self::ServiceAccount,
+        Self::Revocation,
+        Self::Credential,
+    ];
 
     /// Its name.
     #[must_use]
@@ -58,6 +85,13 @@ impl RecordKind {
             Self::Agent => "agent",
             Self::Webhook => "webhook",
             Self::Sink => "sink",
+            Self::User => "user",
+            Self::Membership => "membership",
+            Self::Invitation => "invitation",
+            Self::Session => "session",
+            Self::ServiceAccount => "service_account",
+            Self::Revocation => "revocation",
+            Self::Credential => "credential",
         }
     }
 

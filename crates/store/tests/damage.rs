@@ -137,6 +137,7 @@ fn key(corner: &Corner) -> schema::ApiKey {
         gateway_mode: schema::GatewayMode::Enforce,
         requests_per_minute: None,
         created_by: None,
+        created_by_user: None,
         created_at: at(1),
         expires_at: None,
         revoked_at: None,

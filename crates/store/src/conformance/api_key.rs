@@ -18,6 +18,7 @@ pub(super) fn key(corner: &Corner) -> ApiKey {
         gateway_mode: GatewayMode::Enforce,
         requests_per_minute: Some(600),
         created_by: Some(corner.fresh()),
+        created_by_user: Some(corner.fresh()),
         created_at: at(1_000),
         expires_at: Some(at(9_000)),
         revoked_at: None,
