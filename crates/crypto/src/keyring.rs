@@ -19,7 +19,7 @@ mod id;
 #[cfg(test)]
 mod tests;
 
-pub use folder::{OpenError, WriteError};
+pub use folder::{OpenError, WriteError, read_private};
 pub use id::{KeyId, KeyIdError};
 
 use crate::random::RandomError;
@@ -37,24 +37,27 @@ pub enum Purpose {
     Log,
     /// Seals secrets at rest.
     Seal,
+    /// Signs the tokens that say who somebody is.
+    Token,
 }
 
 impl Purpose {
     /// Every purpose.
-    pub const ALL: [Self; 2] = [Self::Log, Self::Seal];
+    pub const ALL: [Self; 3] = [Self::Log, Self::Seal, Self::Token];
 
     /// The name in key files and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Log => "log",
             Self::Seal => "seal",
+            Self::Token => "token",
         }
     }
 
     /// The algorithm that keys of this purpose are for.
     pub const fn algorithm(self) -> &'static str {
         match self {
-            Self::Log => "ed25519",
+            Self::Log | Self::Token => "ed25519",
             Self::Seal => "xchacha20-poly1305",
         }
     }
@@ -154,10 +157,19 @@ impl KeyRing {
         }
     }
 
-    /// Every key that ever signed, the active one first.
+    /// Every key that ever signed checkpoints, the active one first.
     pub fn signing_keys(&self) -> impl Iterator<Item = &SigningKey> {
-        self.keys.iter().filter_map(|key| match &key.material {
-            Material::Signing(key) => Some(key),
+        self.signers(Purpose::Log).map(|(_, key)| key)
+    }
+
+    /// Every key that ever signed tokens with what the ring says of it, the newest first.
+    pub fn token_keys(&self) -> impl Iterator<Item = (&Key, &SigningKey)> {
+        self.signers(Purpose::Token)
+    }
+
+    fn signers(&self, purpose: Purpose) -> impl Iterator<Item = (&Key, &SigningKey)> {
+        self.keys.iter().filter(move |key| key.purpose == purpose).filter_map(|key| match &key.material {
+            Material::Signing(signing) => Some((key, signing)),
             Material::Sealing(_) => None,
         })
     }

@@ -5,7 +5,7 @@
 //! secrets out of memory dumps and logs, and keeps keys on disk.
 //!
 //! Start at [`keyring`] for where keys live, at [`seal`] for secrets at rest, at [`token`] for what
-//! callers present. [`random`] is the only place in the workspace that asks the operating system
+//! callers present, at [`kept`] for secrets that somebody else has. [`random`] is the only place in the workspace that asks the operating system
 //! for randomness.
 //!
 //! Deliberately absent: TLS (the HTTP stack has its own), passwords (they want a slow hash), any clock:
@@ -15,6 +15,7 @@
 //! - A key file is never overwritten by another key, and there is one active key per purpose.
 //! - A sealed value that does not open says only that: never which of key, context or bytes was wrong.
 
+pub mod kept;
 pub mod keyring;
 mod mac;
 pub mod random;
@@ -26,6 +27,7 @@ pub mod token;
 #[cfg(test)]
 mod tests;
 
+pub use kept::{KnownSecrets, NotKept, SecretKeeper, SecretSource};
 pub use keyring::{KeyId, KeyRing, Purpose};
 pub use mac::hmac_sha256;
 pub use seal::{DataKey, SealKey};

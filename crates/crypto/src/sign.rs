@@ -33,6 +33,11 @@ impl SigningKey {
         Self(ed25519_dalek::SigningKey::from_bytes(seed))
     }
 
+    /// A second copy of the key, as easy to search for as [`Secret::duplicate`].
+    pub fn duplicate(&self) -> Self {
+        Self(self.0.clone())
+    }
+
     /// The half that verifies, free to be shown to anybody.
     pub fn public(&self) -> VerifyingKey {
         self.0.verifying_key()

@@ -11,14 +11,15 @@ fn no_secret_is_printed() {
     let seed = [0xa7; 32];
     let folder = tempfile::tempdir().unwrap();
     let mut ring = KeyRing::open(folder.path().join("keys")).unwrap();
-    ring.generate(Purpose::Log, jiff::Timestamp::UNIX_EPOCH).unwrap();
-    ring.generate(Purpose::Seal, jiff::Timestamp::UNIX_EPOCH).unwrap();
+    for purpose in Purpose::ALL {
+        ring.generate(purpose, jiff::Timestamp::UNIX_EPOCH).unwrap();
+    }
     let on_disk: Vec<String> = std::fs::read_dir(folder.path().join("keys"))
         .unwrap()
         .map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap())
         .filter_map(|text| text.lines().find_map(|line| line.strip_prefix("secret: ").map(str::to_owned)))
         .collect();
-    assert_eq!(on_disk.len(), 2);
+    assert_eq!(on_disk.len(), Purpose::ALL.len());
     let token = Token::generate(TokenKind::ApiKey).unwrap();
 
     // Of a known seed, so that any trace of it shows.

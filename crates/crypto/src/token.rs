@@ -31,17 +31,23 @@ pub enum TokenKind {
     ApiKey,
     /// `ps_`: the session of a person who logged in.
     Session,
+    /// `sv_`: the secret of a service account, which is exchanged for short-lived tokens.
+    ServiceSecret,
+    /// `in_`: an invitation to join an organisation.
+    Invitation,
 }
 
 impl TokenKind {
     /// Every kind, for scanners and masks.
-    pub const ALL: [Self; 2] = [Self::ApiKey, Self::Session];
+    pub const ALL: [Self; 4] = [Self::ApiKey, Self::Session, Self::ServiceSecret, Self::Invitation];
 
     /// The characters that every token of this kind starts with.
     pub const fn prefix(self) -> &'static str {
         match self {
             Self::ApiKey => "pk_",
             Self::Session => "ps_",
+            Self::ServiceSecret => "sv_",
+            Self::Invitation => "in_",
         }
     }
 }

@@ -52,7 +52,9 @@ impl KeyFile {
 
     fn of(purpose: Purpose, created: Timestamp, state: KeyState, secret: Secret<[u8; 32]>) -> Self {
         let id = match purpose {
-            Purpose::Log => KeyId::of_public_key(&SigningKey::from_seed(secret.expose()).public()),
+            Purpose::Log | Purpose::Token => {
+                KeyId::of_public_key(&SigningKey::from_seed(secret.expose()).public())
+            }
             Purpose::Seal => KeyId::of_seal_key(secret.expose()),
         };
         Self { id, purpose, created, state, secret }
@@ -65,7 +67,7 @@ impl KeyFile {
 
     pub(super) fn material(&self) -> Material {
         match self.purpose {
-            Purpose::Log => Material::Signing(SigningKey::from_seed(self.secret.expose())),
+            Purpose::Log | Purpose::Token => Material::Signing(SigningKey::from_seed(self.secret.expose())),
             Purpose::Seal => Material::Sealing(SealKey::from_bytes(*self.secret.expose())),
         }
     }
@@ -109,7 +111,7 @@ impl KeyFile {
         let purpose = lines.field(
             "purpose: ",
             |value| Purpose::ALL.into_iter().find(|purpose| purpose.name() == value),
-            "is not `purpose: log` or `purpose: seal`",
+            "is not `purpose: log`, `purpose: seal` or `purpose: token`",
         )?;
         lines.field(
             "algorithm: ",

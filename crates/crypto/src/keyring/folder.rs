@@ -180,10 +180,18 @@ fn disk(action: &'static str, path: &Path, source: io::Error) -> WriteError {
     WriteError::Disk { action, path: path.to_owned(), source }
 }
 
-fn read_file(path: &Path) -> Result<KeyFile, OpenError> {
+/// What a file holds that only its owner may read.
+///
+/// # Errors
+/// It cannot be read, or others may read it.
+pub fn read_private(path: &Path) -> Result<Zeroizing<Vec<u8>>, OpenError> {
     refuse_exposed(path, 0o077, 0o600)?;
-    let text = fs::read(path).map_err(|source| OpenError::Unreadable { path: path.to_owned(), source })?;
-    let text = Zeroizing::new(text);
+    let bytes = fs::read(path).map_err(|source| OpenError::Unreadable { path: path.to_owned(), source })?;
+    Ok(Zeroizing::new(bytes))
+}
+
+fn read_file(path: &Path) -> Result<KeyFile, OpenError> {
+    let text = read_private(path)?;
     let corrupt = |line, problem| OpenError::Corrupt { path: path.to_owned(), line, problem };
     let file = str::from_utf8(&text)
         .map_err(|_| corrupt(1, "is not text: the file is damaged or not a key file"))

@@ -264,3 +264,16 @@ proptest::proptest! {
         proptest::prop_assert!(KeyFile::parse(&text).is_err());
     }
 }
+
+#[test]
+fn a_key_for_tokens_signs_no_checkpoint_and_the_other_way_round() {
+    let (_home, mut ring) = ring();
+    let old = ring.generate(Purpose::Token, at(1)).unwrap();
+    let new = ring.rotate(Purpose::Token, at(2)).unwrap();
+    let ring = reopened(&ring);
+    let logs: Vec<_> = ring.signing_keys().map(|key| KeyId::of_public_key(&key.public())).collect();
+    assert_eq!(logs, [ring.active(Purpose::Log).unwrap().id]);
+    let tokens: Vec<_> =
+        ring.token_keys().map(|(key, signing)| (key.id, KeyId::of_public_key(&signing.public()))).collect();
+    assert_eq!(tokens, [(new, new), (old, old)]);
+}
