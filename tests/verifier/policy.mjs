@@ -139,7 +139,7 @@ const isFacts = (value) => hasShape(value, {
   remote: isNullOr((remote) => hasShape(remote, { effect: isOneOf('allow', 'approval_required', 'deny'), policy: isString })),
   exceptions: isListOf(isException),
   approvals: isListOf((approval) => hasShape(approval, { id: isId('apr'), policy: isString, rule: isPlace })),
-});
+}, { barred: isListOf(isString) });
 
 // ---- whom a policy is for
 
@@ -219,6 +219,7 @@ function asks(rule) {
 const isShort = ({ amount, limit, used }) => amount === null || BigInt(used) + BigInt(amount) > BigInt(limit);
 
 function* opinions(policies, facts, action) {
+  if (facts.barred?.length > 0) yield { effect: 'deny', policy: facts.barred[0], rule: null };
   const asked = policiesFor(policies, facts);
   for (const { name, rules, defaultEffect } of asked) {
     const covering = rules.map((rule, index) => ({ rule, index }))

@@ -21,7 +21,7 @@ test('every decision is re-derived, and what cannot be read is refused', () => {
 
 test('the decisions show every voice', () => {
   const named = new Set(decisions.map(({ verdict }) => verdict?.policy.split(':')[0]));
-  for (const voice of ['built-in', 'p0', 'budget', 'remote', 'quarantine', 'exception', 'approval', 'house.cedar']) {
+  for (const voice of ['built-in', 'p0', 'budget', 'remote', 'quarantine', 'tripwire', 'exception', 'approval', 'house.cedar']) {
     assert.ok(named.has(voice), voice);
   }
 });

@@ -21,6 +21,12 @@ impl Action {
         Self("model:chat".to_owned())
     }
 
+    /// Telling a caller what a model said.
+    #[must_use]
+    pub fn model_answer() -> Self {
+        Self("model:answer".to_owned())
+    }
+
     /// Having a model turn texts into vectors.
     #[must_use]
     pub fn model_embed() -> Self {

@@ -15,6 +15,8 @@ use crate::set::PolicySet;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Voice {
+    /// What must not pass: a tripwire, or what a tenant lets nobody send.
+    Bar,
     /// The rules of the policies.
     Policy,
     /// The policies in the Cedar language.
@@ -132,6 +134,10 @@ impl Facts {
 }
 
 fn ask_all<'s>(set: &'s PolicySet, facts: &'s Facts, action: &str, mut say: impl FnMut(Opinion<'s>)) {
+    if let Some(barred) = facts.barred.first() {
+        let policy = Cow::Borrowed(barred.as_str());
+        say(Opinion { voice: Voice::Bar, effect: Effect::Deny, policy, rule: None });
+    }
     // Where there are Cedar policies, they are asked about everybody.
     let mut asked = !set.cedar().is_empty();
     for indexed in set.for_whom(facts) {

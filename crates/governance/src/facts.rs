@@ -42,6 +42,10 @@ pub struct Facts {
     pub labels: Vec<String>,
     /// What has been counted against limits that concern this action.
     pub meters: Vec<Meter>,
+    /// What must not pass and would, such as `redaction:card` or `tripwire:canary`. Whatever is here is denied in its own
+    /// name, and nobody's word lifts it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub barred: Vec<String>,
     /// What untrusted text may have had to do with it.
     pub shaped: Option<Shaped>,
     /// What another decision maker said.
@@ -156,6 +160,7 @@ impl Facts {
             weekday: weekdays[usize::try_from(hours / 24 % 7).unwrap_or(0)],
             labels: Vec::new(),
             meters: Vec::new(),
+            barred: Vec::new(),
             shaped: None,
             remote: None,
             exceptions: Vec::new(),

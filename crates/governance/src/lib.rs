@@ -36,6 +36,7 @@ pub mod policy;
 mod replay;
 mod rules_one;
 mod set;
+pub mod tripwire;
 pub mod trust;
 
 pub use action::{Action, ActionError, Pattern};

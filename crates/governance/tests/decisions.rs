@@ -130,6 +130,9 @@ fn any_facts(dice: &mut Dice, set: &PolicySet, action: &str) -> Facts {
     if dice.once_in(8) {
         facts.remote = Some(common::remote(dice.one_of(&[Effect::Allow, Effect::Ask, Effect::Deny])));
     }
+    if dice.once_in(9) {
+        facts.barred = vec![dice.one_of(&["tripwire:canary", "redaction:card"]).to_owned()];
+    }
     let level = |dice: &mut Dice, policy: &str, rule: Option<u32>, limit: u64| {
         let amount = dice.one_of(&[Some(1), Some(1), Some(limit), None]);
         let used = dice.one_of(&[0, 0, limit - 1, limit]);
@@ -286,6 +289,7 @@ fn what_cannot_be_read() -> String {
         ("gatewayMode", json!("other")),
         ("tags", json!(null)),
         ("shaped", json!([2, []])),
+        ("barred", json!("tripwire:canary")),
         ("remote", json!({ "effect": "ask", "policy": "x" })),
         ("meters", json!([{ "policy": "p", "limit": 1, "used": 0, "amount": 1, "hard": true }])),
         ("approvals", json!([{ "id": "apr_x", "policy": "p", "rule": null }])),

@@ -42,6 +42,7 @@ fn the_golden_grid_of_callers_and_actions() {
         }),
         ("with limits that nobody read", |facts| facts.meters.clear()),
         ("shaped by untrusted text", common::shape),
+        ("with a tripped wire", |facts| facts.barred = vec!["tripwire:canary".into()]),
         ("denied elsewhere", |facts| facts.remote = Some(common::remote(Effect::Deny))),
         ("excepted from office rule 0", |facts| facts.exceptions = vec![common::excepted("office", Some(0))]),
         ("approved for office rule 2", |facts| {

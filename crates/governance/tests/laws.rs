@@ -102,6 +102,10 @@ proptest! {
         let with_policy = asked(&read(&[&one, &other]), &facts, &action);
         prop_assert!(rank(with_policy.effect) >= rank(before.effect));
         let remote = Some(Remote { effect: said, policy: "mesh".into() });
+        let barred = vec!["tripwire:canary".to_owned()];
+        let with_bar = asked(&read(&[&one]), &Facts { barred, ..facts.clone() }, &action);
+        prop_assert_eq!(with_bar.effect, Effect::Deny);
+        prop_assert_eq!(with_bar.policy, "tripwire:canary");
         let with_remote = asked(&read(&[&one]), &Facts { remote, ..facts }, &action);
         prop_assert!(rank(with_remote.effect) >= rank(before.effect));
         prop_assert!(rank(with_remote.effect) >= rank(said));
