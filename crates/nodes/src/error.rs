@@ -17,6 +17,17 @@ pub enum MeterError {
     Store(#[from] StoreError),
 }
 
+/// Why requests cannot be counted for all nodes. Each counts for itself then.
+#[derive(Debug, thiserror::Error)]
+pub enum LimitError {
+    /// Redis cannot be reached, or refuses.
+    #[error("Redis is out of reach")]
+    Unavailable(#[source] RedisError),
+    /// It takes longer than anybody should wait.
+    #[error("Redis does not answer in time")]
+    Late,
+}
+
 /// Why there is no way to Redis at all.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
