@@ -58,11 +58,17 @@ pub enum InitError {
 #[derive(Debug)]
 #[must_use = "dropping it ends the export of traces"]
 pub struct Guard {
+    mask: Arc<mask::Mask>,
     #[cfg(feature = "otlp")]
     exporter: Option<otlp::Exporter>,
 }
 
 impl Guard {
+    /// What is hidden in logs and traces, which can be told to learn more.
+    pub fn mask(&self) -> &mask::Mask {
+        &self.mask
+    }
+
     /// Whether traces are exported.
     pub fn exports_traces(&self) -> bool {
         #[cfg(feature = "otlp")]
@@ -84,11 +90,11 @@ pub fn init(options: &Options<'_>) -> Result<Guard, InitError> {
             otlp::Exporter::from_environment(options.service_name, options.service_version, &mask)?;
         let traces = exporter.as_ref().map(otlp::Exporter::layer);
         subscriber.with(lines).with(traces).try_init().map_err(|_| InitError::Twice)?;
-        Ok(Guard { exporter })
+        Ok(Guard { mask, exporter })
     }
     #[cfg(not(feature = "otlp"))]
     {
         subscriber.with(lines).try_init().map_err(|_| InitError::Twice)?;
-        Ok(Guard {})
+        Ok(Guard { mask })
     }
 }

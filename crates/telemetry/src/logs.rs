@@ -162,19 +162,17 @@ mod tests {
     fn a_key_in_a_message_or_a_field_is_masked_in_both_formats() {
         for format in [Format::Human, Format::Json, Format::Auto] {
             let lines = logged(format, || {
-                let span = tracing::info_span!("call", key = "sk-ant-api03-spanspanspan");
+                let span = tracing::info_span!("call", key = "sk-ant-api03-4fT9xQz7LmN2vB8kRw3YcJ6d");
                 let _entered = span.enter();
-                tracing::info!("using pk_messagemessage now");
-                tracing::info!(key = "sk-proj-fieldfield", header = %"Bearer displayed", "field");
+                tracing::info!("using ghp_x7Kq2Lm9Vb4Nc8Zt3Rj6Wd1Hs5Gp0Ef2Yu4I now");
+                tracing::info!(key = "sk-proj-Hs1GpE5aUo0iXb7LmN2vB8kRw3Yc", header = %"Bearer mQ7xVz2kR9tLb4Nc8Wj3Td6H", "field");
                 tracing::info!(url = ?"http://me:password@host/", known = "correct horse", "debug");
             });
             assert_eq!(lines.lines().count(), 3, "{lines}");
-            for secret in
-                ["spanspan", "messagemessage", "fieldfield", "displayed", "password", "correct horse"]
-            {
+            for secret in ["4fT9xQz7", "x7Kq2Lm9", "Hs1GpE5a", "mQ7xVz2k", "password", "correct horse"] {
                 assert!(!lines.contains(secret), "{format:?} shows {secret}: {lines}");
             }
-            assert!(lines.contains("pk_[masked] now"), "{lines}");
+            assert!(lines.contains("using [masked] now"), "{lines}");
         }
     }
 

@@ -2,89 +2,44 @@
 //!
 //! It is the last line of defence. `crypto::Secret` keeps secrets out of text in the first place; this
 //! catches the one that was formatted by mistake, came in an upstream's error message, or stood in a
-//! URL. It knows the configured secrets exactly and others by their shape.
+//! URL. It knows the configured secrets exactly and others by their shape; those that come up later it learns from
+//! whoever it is told to consult.
 
-use crypto::{Secret, SecretString};
+use crypto::{KnownSecrets, SecretString};
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 /// What stands in the place of a credential.
 pub const MASKED: &str = "[masked]";
 
-/// A shape of credentials: what it starts with, and how much must follow to count as one.
-struct Shape {
-    prefix: &'static str,
-    least: usize,
-    body: fn(u8) -> bool,
-}
-
-const fn shape(prefix: &'static str, least: usize) -> Shape {
-    Shape { prefix, least, body: |byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-' }
-}
-
-/// Longer prefixes before those that they begin with. `sk-` covers the keys of OpenAI, Anthropic and OpenRouter.
-const SHAPES: [Shape; 19] = [
-    shape("pk_", 8),
-    shape("ps_", 8),
-    shape("sk-", 8),
-    shape("sk_live_", 8),
-    shape("sk_test_", 8),
-    shape("ghp_", 20),
-    shape("github_pat_", 20),
-    shape("xoxb-", 8),
-    shape("xoxp-", 8),
-    shape("glpat-", 16),
-    shape("gsk_", 20),
-    shape("hf_", 20),
-    shape("xai-", 20),
-    shape("pplx-", 20),
-    shape("r8_", 20),
-    shape("AIza", 30),
-    shape("AKIA", 16),
-    Shape { body: is_token, ..shape("eyJ", 20) },
-    Shape { body: is_token, ..shape("bearer ", 1) },
-];
-
-/// The bytes at which something to hide can begin. Every text that is recorded passes here, and most bytes are none.
-static BEGINS: [bool; 256] = {
-    let mut begins = [false; 256];
-    let mut index = 0;
-    while index < SHAPES.len() {
-        let first = SHAPES[index].prefix.as_bytes()[0];
-        begins[first.to_ascii_lowercase() as usize] = true;
-        begins[first.to_ascii_uppercase() as usize] = true;
-        index += 1;
-    }
-    // Of `://`.
-    begins[b':' as usize] = true;
-    begins
-};
-
-/// What RFC 6750 allows in a bearer token.
-fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte)
-}
-
 /// What to hide.
 #[derive(Debug, Default)]
 pub struct Mask {
-    known: Vec<SecretString>,
+    /// What was known from the start.
+    known: Arc<[SecretString]>,
+    source: OnceLock<Arc<dyn KnownSecrets>>,
+    learnt: RwLock<Learnt>,
+}
+
+/// What the source said, when it last had something new to say.
+#[derive(Debug, Default)]
+struct Learnt {
+    generation: u64,
+    secrets: Vec<SecretString>,
 }
 
 impl Mask {
     /// A mask that also knows these secrets. Those under four characters are left out: hiding every
     /// `a` would make the text useless and tell what the secret is.
     pub fn new<'s>(secrets: impl IntoIterator<Item = &'s SecretString>) -> Self {
-        let mut known = Vec::new();
-        for secret in secrets.into_iter().map(Secret::expose).filter(|secret| secret.len() >= 4) {
-            known.push(SecretString::new(secret.clone()));
-            // The same inside a quoted string of a JSON line or a debug form.
-            let escaped = SecretString::new(secret.replace('\\', "\\\\").replace('"', "\\\""));
-            if escaped.expose() != secret {
-                known.push(escaped);
-            }
-        }
-        Self { known }
+        Self { known: spellings(secrets).into(), ..Self::default() }
+    }
+
+    /// Hides from now on what `source` knows, too, whenever it comes to know it. Only the first one counts.
+    pub fn consult(&self, source: Arc<dyn KnownSecrets>) {
+        // Whoever comes second was a mistake of ours, and what is hidden already stays so.
+        let _ = self.source.set(source);
     }
 
     /// `text` with every credential replaced.
@@ -107,65 +62,74 @@ impl Mask {
         Cow::Owned(masked)
     }
 
-    /// What to hide; all ends lie on characters, because what is found is ASCII or a whole secret.
+    /// What to hide; all ends lie on characters.
     fn ranges(&self, text: &str) -> Vec<Range<usize>> {
         let mut ranges = Vec::new();
-        for secret in &self.known {
-            let length = secret.expose().len();
-            ranges
-                .extend(text.match_indices(secret.expose().as_str()).map(|(start, _)| start..start + length));
-        }
-        let bytes = text.as_bytes();
-        for (start, byte) in bytes.iter().enumerate() {
-            if !BEGINS[usize::from(*byte)] {
-                continue;
-            }
-            if *byte != b':' && !is_boundary(bytes, start) {
-                continue;
-            }
-            ranges.extend(SHAPES.iter().find_map(|shape| shape.body_at(bytes, start)));
-            if bytes[start..].starts_with(b"://") {
-                ranges.extend(credentials_at(bytes, start + 3));
-            }
-        }
+        hide(&self.known, text, &mut ranges);
+        self.learn();
+        hide(&self.learnt.read().unwrap_or_else(PoisonError::into_inner).secrets, text, &mut ranges);
+        ranges.extend(redaction::secrets_in(&without_colours(text)).into_iter().map(|finding| finding.range));
         ranges
     }
 }
 
-impl Shape {
-    /// Where the body lies, when this shape begins at `start`, where a word may begin.
-    fn body_at(&self, bytes: &[u8], start: usize) -> Option<Range<usize>> {
-        let body = start + self.prefix.len();
-        let begins = bytes.get(start..body)?.eq_ignore_ascii_case(self.prefix.as_bytes());
-        if !begins {
-            return None;
+impl Mask {
+    /// Asks the source again, if it has something new to say.
+    fn learn(&self) {
+        let Some(source) = self.source.get() else { return };
+        // Asked before the values: those may be newer then, never older.
+        let generation = source.generation();
+        if self.learnt.read().unwrap_or_else(PoisonError::into_inner).generation == generation {
+            return;
         }
-        let length = bytes[body..].iter().take_while(|byte| (self.body)(**byte)).count();
-        (length >= self.least).then(|| body..body + length)
+        let values = source.values();
+        let secrets = spellings(values.iter().map(|value| &**value));
+        *self.learnt.write().unwrap_or_else(PoisonError::into_inner) = Learnt { generation, secrets };
     }
 }
 
-/// Whether a word may begin here, so that `task-…` is not read as `sk-…`. The `m` at the end of a
-/// terminal's colour sequence is no part of a word.
-fn is_boundary(bytes: &[u8], start: usize) -> bool {
-    let before = &bytes[..start];
-    let Some(last) = before.last() else { return true };
-    let colour = || {
-        let digits = before[..before.len() - 1]
-            .iter()
-            .rev()
-            .take_while(|byte| byte.is_ascii_digit() || **byte == b';');
-        before[..before.len() - 1 - digits.count()].ends_with(b"\x1b[")
-    };
-    !last.is_ascii_alphanumeric() || (*last == b'm' && colour())
+/// The secrets as they may stand in a text.
+fn spellings<'s>(secrets: impl IntoIterator<Item = &'s SecretString>) -> Vec<SecretString> {
+    let mut all = Vec::new();
+    for secret in secrets.into_iter().filter(|secret| secret.expose().len() >= 4) {
+        all.push(secret.duplicate());
+        // The same inside a quoted string of a JSON line or a debug form.
+        let escaped = SecretString::new(
+            secret.expose().replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"),
+        );
+        if escaped != *secret {
+            all.push(escaped);
+        }
+    }
+    all
 }
 
-/// User and password of a URL whose authority begins at `start`.
-fn credentials_at(bytes: &[u8], start: usize) -> Option<Range<usize>> {
-    let ends = |byte: &u8| b"/?#\"'<> \t\r\n\x1b".contains(byte);
-    let length = bytes[start..].iter().position(ends).unwrap_or(bytes.len() - start);
-    let at = bytes[start..start + length].iter().rposition(|byte| *byte == b'@')?;
-    (at > 0).then(|| start..start + at)
+/// Where any of `secrets` stands.
+fn hide(secrets: &[SecretString], text: &str, ranges: &mut Vec<Range<usize>>) {
+    for secret in secrets {
+        let length = secret.expose().len();
+        ranges.extend(text.match_indices(secret.expose().as_str()).map(|(start, _)| start..start + length));
+    }
+}
+
+/// The same text with spaces in the place of a terminal's colour sequences, whose last letter is no part of a word. All
+/// else stays where it is.
+fn without_colours(text: &str) -> Cow<'_, str> {
+    if !text.contains('\x1b') {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("\x1b[") {
+        let after = &rest[start + 2..];
+        let parameters = after.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b';').count();
+        let length = if after[parameters..].starts_with('m') { 3 + parameters } else { 2 };
+        plain.push_str(&rest[..start]);
+        plain.extend(std::iter::repeat_n(' ', length));
+        rest = &rest[start + length..];
+    }
+    plain.push_str(rest);
+    Cow::Owned(plain)
 }
 
 #[cfg(test)]
@@ -180,15 +144,11 @@ mod tests {
 
     #[test]
     fn known_shapes_are_hidden_wherever_they_stand() {
-        check("key pk_0123456789abc end", "key pk_[masked] end");
-        check("sk-ant-api03-abcdefgh_-x,", "sk-[masked],");
-        check("{\"k\":\"sk-proj-12345678\"}", "{\"k\":\"sk-[masked]\"}");
-        check("Authorization: Bearer abc.def/x==", "Authorization: Bearer [masked]");
-        check("authorization=bearer a", "authorization=bearer [masked]");
-        check("postgres://me:p@ss@host/db", "postgres://[masked]@host/db");
-        check("AKIAABCDEFGHIJKLMNOP", "AKIA[masked]");
-        check("\x1b[2m=\x1b[0msk-12345678\x1b[0m", "\x1b[2m=\x1b[0msk-[masked]\x1b[0m");
-        check("é pk_0123456789 é", "é pk_[masked] é");
+        let key = ["sk-proj-", "4fT9xQz7LmN2vB8kRw3YcJ6dHs1GpE5aUo0i"].concat();
+        check(&format!("key {key} end"), "key [masked] end");
+        check(&format!("{{\"k\":\"{key}\"}}"), "{\"k\":\"[masked]\"}");
+        check(&format!("\x1b[2m=\x1b[0m{key}\x1b[0m"), "\x1b[2m=\x1b[0m[masked]\x1b[0m");
+        check(&format!("é {key} é"), "é [masked] é");
     }
 
     #[test]
@@ -216,6 +176,35 @@ mod tests {
     #[test]
     fn a_secret_too_short_to_hide_is_left_out() {
         assert_eq!(Mask::new([&SecretString::new("a".to_owned())]).apply("banana"), "banana");
+    }
+
+    #[derive(Debug, Default)]
+    struct Learning(std::sync::Mutex<Vec<&'static str>>);
+
+    impl KnownSecrets for Learning {
+        fn generation(&self) -> u64 {
+            self.0.lock().unwrap().len() as u64
+        }
+
+        fn values(&self) -> Vec<Arc<SecretString>> {
+            let values = self.0.lock().unwrap();
+            values.iter().map(|value| Arc::new(SecretString::new((*value).to_owned()))).collect()
+        }
+    }
+
+    #[test]
+    fn what_becomes_known_later_is_hidden_from_then_on() {
+        let (mask, source) =
+            (Mask::new([&SecretString::new("hunter2".to_owned())]), Arc::new(Learning::default()));
+        mask.consult(source.clone());
+        assert_eq!(mask.apply("hunter2 swordfish"), "[masked] swordfish");
+        source.0.lock().unwrap().push("swordfish");
+        assert_eq!(mask.apply("hunter2 swordfish"), "[masked] [masked]");
+        source.0.lock().unwrap().push("two\nlines");
+        assert_eq!(
+            mask.apply("swordfish two\nlines {\"a\":\"two\\nlines\"}"),
+            "[masked] [masked] {\"a\":\"[masked]\"}"
+        );
     }
 
     #[test]
