@@ -8,7 +8,7 @@ use store::NewJob;
 use crate::webhook::Webhook;
 
 /// All events that webhooks are told of.
-pub const EVENTS: [&str; 2] = ["approval.created", "approval.decided"];
+pub const EVENTS: [&str; 3] = ["approval.created", "approval.decided", "tripwire.tripped"];
 
 /// How often a receiver is tried: with the queue's backoff, for about nine hours.
 const ATTEMPTS: u32 = 30;
@@ -37,6 +37,12 @@ impl News {
     #[must_use]
     pub fn approval_decided(approval: &Approval, at: Timestamp) -> Self {
         Self { tenant: approval.tenant, event: EVENTS[1], at, data: json!({ "approval": approval }) }
+    }
+
+    /// Something came that must not: `data` says in which run, and over which wire.
+    #[must_use]
+    pub fn tripwire_tripped(tenant: TenantId, data: Value, at: Timestamp) -> Self {
+        Self { tenant, event: EVENTS[2], at, data }
     }
 }
 

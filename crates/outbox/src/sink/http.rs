@@ -1,6 +1,6 @@
 //! A `POST` for each document.
 
-use crypto::SecretString;
+use crypto::{SecretSource, SecretString};
 use egress::{Client, Method, Request};
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue};
@@ -16,11 +16,11 @@ const DOCUMENT: HeaderName = HeaderName::from_static("x-punk-document");
 pub(super) struct Http {
     client: Client,
     url: String,
-    token: Option<SecretString>,
+    token: Option<SecretSource>,
 }
 
 impl Http {
-    pub(super) fn new(client: Client, url: &str, token: Option<SecretString>) -> Self {
+    pub(super) fn new(client: Client, url: &str, token: Option<SecretSource>) -> Self {
         Self { client, url: url.to_owned(), token }
     }
 
@@ -28,16 +28,20 @@ impl Http {
         &self.client
     }
 
-    pub(super) fn requests(&self, documents: &[Document]) -> Result<Vec<Request>, ShipError> {
-        documents.iter().map(|document| self.request(document)).collect()
+    pub(super) async fn requests(&self, documents: &[Document]) -> Result<Vec<Request>, ShipError> {
+        let token = match &self.token {
+            Some(token) => Some(token.fetch().await?),
+            None => None,
+        };
+        documents.iter().map(|document| self.request(document, token.as_deref())).collect()
     }
 
-    fn request(&self, document: &Document) -> Result<Request, ShipError> {
+    fn request(&self, document: &Document, token: Option<&SecretString>) -> Result<Request, ShipError> {
         let mut headers = vec![(CONTENT_TYPE, JSON)];
         let name = HeaderValue::try_from(escaped(&document.name))
             .map_err(|_| ShipError::Unfit("the document's name"))?;
         headers.push((DOCUMENT, name));
-        if let Some(token) = &self.token {
+        if let Some(token) = token {
             let value = HeaderValue::try_from(format!("Bearer {}", token.expose()));
             let mut value = value.map_err(|_| ShipError::Unfit("the token"))?;
             value.set_sensitive(true);

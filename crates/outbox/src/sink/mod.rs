@@ -9,7 +9,7 @@ mod sigv4;
 
 use std::path::PathBuf;
 
-use crypto::SecretString;
+use crypto::{NotKept, SecretSource};
 use egress::{Client, EgressError, Limits, Reach, Refusal, Request, Trust, Wanted};
 use schema::Timestamp;
 use std::time::Duration;
@@ -79,6 +79,9 @@ pub enum ShipError {
         /// What.
         status: ::http::StatusCode,
     },
+    /// The credential is not to be had.
+    #[error(transparent)]
+    NotKept(#[from] NotKept),
     /// A document or a credential is in no form that can be sent.
     #[error("{0} cannot be sent")]
     Unfit(&'static str),
@@ -98,7 +101,7 @@ impl Sink {
     pub fn http(
         name: impl Into<String>,
         url: &str,
-        token: Option<SecretString>,
+        token: Option<SecretSource>,
         private: Private,
         trust: Trust,
     ) -> Result<Self, Refusal> {
@@ -132,8 +135,8 @@ impl Sink {
     pub(crate) async fn ship(&self, documents: Vec<Document>, now: Timestamp) -> Result<(), ShipError> {
         match &self.target {
             Target::File(file) => file.append(documents).await,
-            Target::Http(http) => send_all(http.client(), http.requests(&documents)?).await,
-            Target::S3(s3) => send_all(s3.client(), s3.requests(&documents, now)?).await,
+            Target::Http(http) => send_all(http.client(), http.requests(&documents).await?).await,
+            Target::S3(s3) => send_all(s3.client(), s3.requests(&documents, now).await?).await,
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use crypto::SecretString;
+use crypto::{SecretSource, SecretString};
 use egress::{Client, Method, Request};
 use http::{HeaderName, HeaderValue};
 use ledger::sha256;
@@ -27,7 +27,7 @@ pub struct Bucket {
     /// The id of the access key.
     pub access_key_id: String,
     /// The access key.
-    pub secret_access_key: SecretString,
+    pub secret_access_key: SecretSource,
 }
 
 /// A bucket, and the way there.
@@ -47,13 +47,23 @@ impl S3 {
         &self.client
     }
 
-    pub(super) fn requests(&self, documents: &[Document], now: Timestamp) -> Result<Vec<Request>, ShipError> {
-        documents.iter().map(|document| self.request(document, now)).collect()
+    pub(super) async fn requests(
+        &self,
+        documents: &[Document],
+        now: Timestamp,
+    ) -> Result<Vec<Request>, ShipError> {
+        let secret = self.bucket.secret_access_key.fetch().await?;
+        documents.iter().map(|document| self.request(document, &secret, now)).collect()
     }
 
     /// One object, addressed by path: names of buckets need not be names of hosts then.
-    fn request(&self, document: &Document, now: Timestamp) -> Result<Request, ShipError> {
-        let Bucket { endpoint, name, prefix, region, access_key_id, secret_access_key } = &self.bucket;
+    fn request(
+        &self,
+        document: &Document,
+        secret_access_key: &SecretString,
+        now: Timestamp,
+    ) -> Result<Request, ShipError> {
+        let Bucket { endpoint, name, prefix, region, access_key_id, .. } = &self.bucket;
         let object = format!("/{name}/{prefix}{}", document.name);
         let url = format!("{}{}", endpoint.trim_end_matches('/'), escaped(&object));
         // A line, so that objects one after the other are what a file would be.

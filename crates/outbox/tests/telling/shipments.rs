@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crypto::SecretString;
+use crypto::{SealKey, SecretString};
 use jobs::{Failure, Handler as _};
 use ledger::note::Note;
 use outbox::{AuditShipment, Bucket, Comparison, Copies, Logs, Private, Shape, Sink, compare, log_of};
-use schema::TenantId;
+use schema::{CredentialId, TenantId};
 use serde_json::{Value, json};
 use store::{Commit, RecordBody, RecordChange, RecordKind};
+use vault::{CredentialKind, Kept, MasterKeys, NewCredential, Vault};
 
 use crate::receiver::{Nobody, Receiver, Say};
 use crate::sigv4::is_signed;
@@ -90,7 +91,7 @@ async fn a_file_gets_a_line_for_every_new_head_that_a_trust_file_verifies(world:
 
 async fn a_receiver_gets_a_post_for_every_new_head_with_its_token(world: World) {
     let receiver = Receiver::fine().await;
-    let token = Some(SecretString::new("hunter2".to_owned()));
+    let token = Some(SecretString::new("hunter2".to_owned()).into());
     let url = format!("{}/in", receiver.url);
     let sink = Sink::http("siem", &url, token, Private::Allowed, nobody()).unwrap();
     assert!(!format!("{sink:?}").contains("hunter"));
@@ -120,7 +121,7 @@ async fn a_bucket_gets_a_signed_object_for_every_new_head(world: World) {
         prefix: "punk $/".to_owned(),
         region: "eu-central-1".to_owned(),
         access_key_id: KEY.0.to_owned(),
-        secret_access_key: SecretString::new(KEY.1.to_owned()),
+        secret_access_key: SecretString::new(KEY.1.to_owned()).into(),
     };
     let sink = Sink::s3("vault", bucket, Private::Allowed, nobody()).unwrap().with_runs(Shape::Punk);
     let shipment = shipping(&world, vec![sink]);
@@ -225,6 +226,38 @@ async fn every_sink_has_a_job_of_its_own_and_one_that_is_away_keeps_no_other_wai
     assert_eq!(sizes(&receiver), [1]);
     let unknown = ship(&shipment, "nobody").await;
     assert!(matches!(unknown, Err(Failure::GiveUp(_))), "{unknown:?}");
+}
+
+#[tokio::test]
+async fn a_token_in_the_vault_is_used_as_it_is_now_and_a_missing_one_holds_the_copies_back() {
+    let (world, receiver) = (World::memory(), Receiver::fine().await);
+    let masters = MasterKeys::new(SealKey::from_bytes([1; 32]), Vec::new());
+    let vault = Arc::new(Vault::start(world.store.clone(), masters, None).await.unwrap());
+    let token = Kept::new(vault.clone(), "cred:siem".parse().unwrap(), "sinks.siem.token");
+    let sink = Sink::http("siem", &receiver.url, Some(token.into()), Private::Allowed, nobody()).unwrap();
+    let shipment = shipping(&world, vec![sink]);
+    world.runs(1, 0, 1).await;
+    let Err(Failure::RetryAt(_, why)) = ship(&shipment, "siem").await else { panic!("without a token?") };
+    assert!(why.starts_with("sinks.siem.token: there is no credential `cred:siem`"), "{why}");
+    assert!(receiver.seen().is_empty());
+    let new = NewCredential {
+        id: CredentialId::new(1, [1; 10]),
+        name: "siem".parse().unwrap(),
+        kind: CredentialKind::Other,
+        value: SecretString::new("hunter2".to_owned()),
+        created_by: "installation".to_owned(),
+        at: clock(),
+    };
+    let made = vault.add(TenantId::NIL, new, Commit::default()).await.unwrap();
+    ship(&shipment, "siem").await.unwrap();
+    let another = SecretString::new("hunter3".to_owned());
+    vault.replace(TenantId::NIL, &made, another, clock(), Commit::default()).await.unwrap();
+    world.runs(1, 1, 1).await;
+    ship(&shipment, "siem").await.unwrap();
+    let seen = receiver.seen();
+    let sent: Vec<_> = seen.iter().map(|seen| seen.header("authorization")).collect();
+    assert_eq!(sent, ["Bearer hunter2", "Bearer hunter3"]);
+    assert_eq!(sizes(&receiver), [1, 2], "nothing was skipped");
 }
 
 #[tokio::test]

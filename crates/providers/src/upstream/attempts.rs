@@ -27,6 +27,7 @@ use super::live::{Barred, Passage, Turn};
 use super::record::{Attempt, Outcome, Skipped};
 use super::reply::Reply;
 use super::target::{Prepared, Target};
+use crypto::NotKept;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -65,6 +66,7 @@ impl Dispatcher {
             held: None,
             current: None,
             soonest: None,
+            keyless: None,
         }
     }
 }
@@ -89,6 +91,11 @@ pub enum Next {
         /// When the first of them will be asked again.
         retry_after: Duration,
     },
+    /// Nobody was asked: the key of this upstream is not to be had, and neither is that of any other. The records tell why.
+    Keyless {
+        /// The upstream's name.
+        upstream: Arc<str>,
+    },
     /// Nobody was asked: there is no target, the request could be prepared for none of them, or the deadline has passed.
     /// The records tell which.
     Unfit,
@@ -108,6 +115,8 @@ pub struct Attempts {
     current: Option<Current>,
     /// When the first of the upstreams that are left alone will be asked again.
     soonest: Option<Duration>,
+    /// The last upstream whose key was not to be had.
+    keyless: Option<Arc<str>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -139,8 +148,19 @@ impl Attempts {
                 Step::Try(place) => {
                     let Some((passage, current)) = self.admit(place, now) else { continue };
                     let target = &self.targets[place];
+                    let headers = match target.upstream.outfits.get(current.key) {
+                        Some(outfit) => outfit.headers().await,
+                        None => Err(NotKept("there is no such key".to_owned())),
+                    };
+                    let headers = match headers {
+                        Ok(headers) => headers,
+                        Err(NotKept(reason)) => {
+                            self.keyless(current, reason, now);
+                            continue;
+                        }
+                    };
                     let prepared = prepare(target).and_then(|prepared| {
-                        request(target, current.key, prepared).ok_or_else(|| "its path is none".to_owned())
+                        request(target, headers, prepared).ok_or_else(|| "its path is none".to_owned())
                     });
                     let request = match prepared {
                         Ok(request) => request,
@@ -227,6 +247,14 @@ impl Attempts {
         }
     }
 
+    /// The key is not to be had: another one of the target may be.
+    fn keyless(&mut self, current: Current, reason: String, now: Instant) {
+        let target = &self.targets[current.place];
+        self.keyless = Some(Arc::clone(&target.upstream.name));
+        self.records.push(Attempt::skipped(target, Skipped::NoKey(reason), now - self.began));
+        self.course.without(current.place, current.key);
+    }
+
     fn unfit(&mut self, place: usize, reason: String, now: Instant) {
         let skipped = Attempt::skipped(&self.targets[place], Skipped::Unfit(reason), now - self.began);
         self.records.push(skipped);
@@ -299,7 +327,7 @@ impl Attempts {
             (Some(Ok(reply)), _) => Next::Last(reply),
             (Some(Err(error)), _) => Next::Failed(error),
             (None, Some(retry_after)) => Next::Unavailable { retry_after },
-            (None, None) => Next::Unfit,
+            (None, None) => self.keyless.take().map_or(Next::Unfit, |upstream| Next::Keyless { upstream }),
         }
     }
 }

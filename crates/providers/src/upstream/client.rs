@@ -7,19 +7,22 @@ use super::reply::{Reply, ReplyBody};
 use super::retry_after::retry_after;
 use super::target::{Prepared, Target};
 use bytes::Bytes;
-use http::Request;
 use http::header::CONTENT_TYPE;
+use http::{HeaderMap, Request};
 use http_body_util::Full;
 use std::sync::Arc;
 use tokio::time::{Instant, timeout_at};
 
-/// A request as it goes out. Nothing, when the path of `prepared` is none.
-pub(super) fn request(target: &Target, key: usize, prepared: Prepared<'_>) -> Option<Request<Full<Bytes>>> {
+/// A request as it goes out, with `headers` of the upstream's own. Nothing, when the path of `prepared` is none.
+pub(super) fn request(
+    target: &Target,
+    mut headers: HeaderMap,
+    prepared: Prepared<'_>,
+) -> Option<Request<Full<Bytes>>> {
     let upstream = &target.upstream;
     let mut request = Request::new(Full::new(prepared.body));
     *request.method_mut() = prepared.method;
     *request.uri_mut() = upstream.address.join(&prepared.path)?;
-    let mut headers = upstream.headers.get(key)?.clone();
     if let Some(content_type) = prepared.content_type {
         headers.insert(CONTENT_TYPE, content_type);
     }

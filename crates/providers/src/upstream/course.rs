@@ -196,6 +196,11 @@ impl Course {
         self.places[place].standing = Standing::Out;
     }
 
+    /// `place` cannot be tried with `key` in this call; with another one it may.
+    pub(super) fn without(&mut self, place: usize, key: usize) {
+        self.places[place].keys.add(key);
+    }
+
     /// All keys of `place` rest: others first.
     pub(super) fn defer(&mut self, place: usize) {
         self.places[place].standing = Standing::Resting;

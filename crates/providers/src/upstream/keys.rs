@@ -37,7 +37,7 @@ pub(super) struct Pick {
     pub(super) resting: bool,
 }
 
-/// Whose turn it is. The keys themselves are not here: they lie in the headers that go out.
+/// Whose turn it is. The keys themselves are not here: `outfit.rs` has them, or who has.
 #[derive(Debug)]
 pub(super) struct Keys {
     count: usize,

@@ -12,6 +12,7 @@
 //! - Nothing of the caller's headers goes out that is not on a list; credentials are on none.
 //! - Dropping a reply, or the future of one, ends the upstream's call at once: nothing runs on behalf of nobody.
 //! - A body that somebody else holds cannot be given back: no call is tried again once its answer was handed on.
+//! - A key that is kept elsewhere is fetched for each request (`a_new_key_holds_from_the_next_request`).
 //! - No key is in a message, in a `Debug`, or in a record.
 //! - A lock is held for a few loads and stores, never while waiting.
 
@@ -30,6 +31,7 @@ mod headers;
 mod keys;
 mod latency;
 mod live;
+mod outfit;
 mod place;
 mod record;
 mod reply;

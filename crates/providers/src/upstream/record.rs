@@ -46,6 +46,8 @@ pub enum Skipped {
     Budget,
     /// The request cannot be put to this target, for this reason.
     Unfit(String),
+    /// Its key is not to be had, for this reason.
+    NoKey(String),
 }
 
 impl Attempt {
@@ -90,6 +92,7 @@ impl std::fmt::Display for Outcome {
             Self::Skipped(Skipped::Open) => f.write_str("skipped: open"),
             Self::Skipped(Skipped::Budget) => f.write_str("skipped: retry budget"),
             Self::Skipped(Skipped::Unfit(reason)) => write!(f, "skipped: {reason}"),
+            Self::Skipped(Skipped::NoKey(reason)) => write!(f, "skipped: no key: {reason}"),
             Self::Unfinished => f.write_str("unfinished"),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::address::{Address, AddressError};
 use super::{BreakerRules, BudgetRules};
-use crypto::SecretString;
+use crypto::SecretSource;
 use http::{HeaderName, HeaderValue};
 use std::time::Duration;
 use wire::Wire;
@@ -16,7 +16,7 @@ pub struct Spec {
     /// How it wants its key.
     pub auth: Auth,
     /// The keys, used in turn. A local model needs none.
-    pub keys: Vec<SecretString>,
+    pub keys: Vec<SecretSource>,
     /// Headers that go with every request, such as `http-referer` for OpenRouter.
     pub headers: Vec<(HeaderName, HeaderValue)>,
     /// What it can be asked in.

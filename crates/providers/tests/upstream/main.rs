@@ -5,6 +5,7 @@
 mod cancel;
 mod docs;
 mod encrypted;
+mod kept;
 mod privacy;
 mod retry;
 mod server;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use crypto::SecretString;
+use crypto::{SecretSource, SecretString};
 use http::HeaderMap;
 use providers::upstream::{
     Attempts, Auth, Dispatcher, Next, Policy, Prepared, Spec, Target, Trust, Upstream,
@@ -24,8 +24,8 @@ pub(crate) fn upstream(name: &str, address: SocketAddr, change: impl FnOnce(&mut
     Upstream::new(spec, &Trust::only(&[]).unwrap()).unwrap()
 }
 
-pub(crate) fn key(text: &str) -> SecretString {
-    SecretString::new(text.to_owned())
+pub(crate) fn key(text: &str) -> SecretSource {
+    SecretString::new(text.to_owned()).into()
 }
 
 /// A dispatcher whose draws are all zero: it never waits on its own account.
@@ -59,6 +59,7 @@ pub(crate) async fn run(upstreams: &[&Arc<Upstream>]) -> (String, Vec<String>) {
         Next::Unavailable { retry_after } => {
             format!("unavailable for {} s", retry_after.as_secs_f32().ceil())
         }
+        Next::Keyless { upstream } => format!("no key of {upstream}"),
         Next::Unfit => "unfit".to_owned(),
     };
     (said, attempts.records().iter().map(ToString::to_string).collect())
