@@ -15,6 +15,8 @@ pub struct Key {
     pub default: DefaultValue,
     /// Whether its value is never shown.
     pub secret: bool,
+    /// Whether it may say `cred:NAME`, for a secret in the vault.
+    pub refers: bool,
     /// Whether its table is of no use without it.
     pub required: bool,
     /// Whether it does anything yet.
@@ -57,6 +59,8 @@ pub enum Kind {
     Tokens,
     /// Several origins of web pages, such as `https://app.example.org`, or `*` alone.
     Origins,
+    /// Several networks, such as `10.0.0.0/8`, or single addresses.
+    Networks,
     /// HTTP headers with their values, which are secret.
     Headers,
     /// Dollars, with up to six digits after the point.
@@ -85,6 +89,7 @@ impl Kind {
             Self::Texts => "a list of texts that are not empty".to_owned(),
             Self::Tokens => "a list of tokens: visible ASCII characters without spaces".to_owned(),
             Self::Origins => "a list of origins such as https://app.example.org, or `*` alone".to_owned(),
+            Self::Networks => "a list of networks such as 10.0.0.0/8 or 2001:db8::/32, or of addresses".to_owned(),
             Self::Headers => {
                 "a table of HTTP headers such as { x-team = \"a\" }, without host, content-length, connection and the like"
                     .to_owned()
@@ -100,7 +105,7 @@ impl Kind {
 
     /// Whether it takes several values.
     pub(crate) fn is_list(&self) -> bool {
-        matches!(self, Self::Texts | Self::Tokens | Self::Origins)
+        matches!(self, Self::Texts | Self::Tokens | Self::Origins | Self::Networks)
     }
 
     /// A database is addressed with its password; a web address with one would be shown where it
@@ -149,6 +154,7 @@ impl Key {
             kind,
             default: DefaultValue::Unset,
             secret: false,
+            refers: false,
             required: false,
             status: Status::Active,
             doc,
@@ -177,6 +183,11 @@ impl Key {
 
     pub(crate) const fn secret(self) -> Self {
         Self { secret: true, ..self }
+    }
+
+    /// A secret that may lie in the vault.
+    pub(crate) const fn secret_or_reference(self) -> Self {
+        Self { secret: true, refers: true, ..self }
     }
 
     pub(crate) const fn reserved(self, until: &'static str) -> Self {

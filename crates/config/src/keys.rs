@@ -9,6 +9,7 @@ mod auth;
 mod cache;
 mod chorus;
 mod governance;
+mod issuers;
 mod jobs;
 mod keys_section;
 mod learning;
@@ -18,12 +19,15 @@ mod log;
 mod mcp;
 mod models;
 mod named;
+mod oidc;
 mod prices;
 mod providers;
+mod redaction;
 mod server;
 pub(crate) mod sinks;
 mod store;
 mod upstreams;
+mod vault;
 mod web;
 mod webhooks;
 
@@ -38,19 +42,23 @@ pub struct Section {
     pub keys: &'static [Key],
 }
 
-static NAMED: [&Named; 4] = [&upstreams::TABLE, &models::TABLE, &prices::TABLE, &sinks::TABLE];
+static NAMED: [&Named; 5] =
+    [&upstreams::TABLE, &models::TABLE, &prices::TABLE, &sinks::TABLE, &issuers::TABLE];
 
-static SECTIONS: [&Section; 16] = [
+static SECTIONS: [&Section; 19] = [
     &server::SECTION,
     &store::SECTION,
     &keys_section::SECTION,
+    &vault::SECTION,
     &ledger::SECTION,
     &log::SECTION,
     &auth::SECTION,
+    &oidc::SECTION,
     &limits::SECTION,
     &providers::SECTION,
     &cache::SECTION,
     &governance::SECTION,
+    &redaction::SECTION,
     &learning::SECTION,
     &jobs::SECTION,
     &web::SECTION,

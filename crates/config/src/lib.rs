@@ -16,6 +16,7 @@
 //!
 //! To add a key: a row in the section's file under `keys/`, then `UPDATE_EXPECT=1 cargo test -p config`.
 
+mod federation;
 mod key;
 mod keys;
 mod nearest;
@@ -28,6 +29,7 @@ mod sink;
 mod source;
 mod value;
 
+pub use federation::{IssuerEntry, OidcEntry};
 pub use key::{DefaultValue, Key, Kind, Status};
 pub use keys::{Named, Section, all, by_path, named_tables, sections};
 pub use origin::Origin;

@@ -60,12 +60,13 @@ fn row(key: &Key) -> String {
         .map(|variable| format!("`{variable}`"))
         .collect();
     let secret = if key.secret { "Secret. " } else { "" };
+    let refers = if key.refers { " Or `cred:NAME`: a secret in the vault." } else { "" };
     let reserved = match key.status {
         Status::Active => String::new(),
         Status::Reserved(until) => format!(" *Reserved: waits for {until}.*"),
     };
     format!(
-        "| `{}` | {} | {} | {} | {secret}{}{reserved} |\n",
+        "| `{}` | {} | {} | {} | {secret}{}{refers}{reserved} |\n",
         key.path,
         variables.join(", else "),
         key.kind.allowed(),

@@ -6,6 +6,7 @@ use crate::origin::Origin;
 use crate::source::Assignment;
 use crate::value::Value;
 use crypto::SecretString;
+use schema::Network;
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroU32;
@@ -42,6 +43,16 @@ pub enum LogFormat {
 }
 
 impl Setting {
+    /// The secrets in it.
+    fn secrets(&self) -> Vec<&SecretString> {
+        match &self.value {
+            Some(Value::Secret(secret)) => vec![secret],
+            Some(Value::Secrets(secrets)) => secrets.iter().collect(),
+            Some(Value::Headers(headers)) => headers.iter().map(|(_, value)| value).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// The variable that sets it; empty when there is none.
     pub fn variable(&self) -> String {
         let name = self.path.split('.').nth(1).unwrap_or_default();
@@ -144,6 +155,26 @@ impl Settings {
         self.text("keys.dir").map_or_else(|| self.data_dir().join("keys"), PathBuf::from)
     }
 
+    /// `vault.master_key_command`: the program and its arguments, if there is one.
+    pub fn master_key_command(&self) -> &[String] {
+        self.texts("vault.master_key_command")
+    }
+
+    /// `vault.master_key_file`.
+    pub fn master_key_file(&self) -> Option<&Path> {
+        self.text("vault.master_key_file").map(Path::new)
+    }
+
+    /// `vault.master_key`.
+    pub fn master_key(&self) -> Option<&SecretString> {
+        self.secret("vault.master_key")
+    }
+
+    /// `vault.old_key_files`.
+    pub fn old_key_files(&self) -> impl Iterator<Item = &Path> {
+        self.texts("vault.old_key_files").iter().map(Path::new)
+    }
+
     /// `ledger.name`.
     pub fn log_name(&self) -> &str {
         self.text("ledger.name").unwrap_or("punk.local")
@@ -168,6 +199,21 @@ impl Settings {
         self.secret("auth.api_key")
     }
 
+    /// `auth.require_login`.
+    pub fn require_login(&self) -> bool {
+        self.boolean("auth.require_login").unwrap_or(false)
+    }
+
+    /// `auth.session_idle_minutes`, `auth.session_hours` and `auth.session_rotation_minutes`.
+    pub fn session_times(&self) -> [Duration; 3] {
+        let minutes = |path, default| Duration::from_secs(60 * self.integer(path).unwrap_or(default));
+        [
+            minutes("auth.session_idle_minutes", 720),
+            60 * minutes("auth.session_hours", 168),
+            minutes("auth.session_rotation_minutes", 15),
+        ]
+    }
+
     /// `server.max_body_bytes`.
     pub fn max_body_bytes(&self) -> usize {
         self.integer("server.max_body_bytes")
@@ -180,6 +226,17 @@ impl Settings {
         self.texts("server.cors_origins")
     }
 
+    /// `server.trusted_proxies`; none unless set.
+    pub fn trusted_proxies(&self) -> Vec<Network> {
+        // All of them were read once when they were set.
+        self.texts("server.trusted_proxies").iter().filter_map(|network| network.parse().ok()).collect()
+    }
+
+    /// `limits.redis_patience_ms`.
+    pub fn limits_patience(&self) -> Duration {
+        Duration::from_millis(self.integer("limits.redis_patience_ms").unwrap_or(50))
+    }
+
     /// `limits.requests_per_minute`; `None` is no limit.
     pub fn requests_per_minute(&self) -> Option<NonZeroU32> {
         self.limit("limits.requests_per_minute")
@@ -188,6 +245,11 @@ impl Settings {
     /// `limits.chat_requests_per_minute`; `None` is no limit.
     pub fn chat_requests_per_minute(&self) -> Option<NonZeroU32> {
         self.limit("limits.chat_requests_per_minute")
+    }
+
+    /// `limits.user_requests_per_minute`; `None` is no limit.
+    pub fn user_requests_per_minute(&self) -> Option<NonZeroU32> {
+        self.limit("limits.user_requests_per_minute")
     }
 
     /// `limits.ip_requests_per_minute`; `None` is no limit.
@@ -244,14 +306,23 @@ impl Settings {
         }
     }
 
-    /// Every secret that is set, for what has to keep them out of its output.
+    /// Every secret that is set, for what has to keep them out of its output. A reference names one and is none.
     pub fn secrets(&self) -> impl Iterator<Item = &SecretString> {
-        self.0.iter().flat_map(|setting| match &setting.value {
-            Some(Value::Secret(secret)) => vec![secret],
-            Some(Value::Secrets(secrets)) => secrets.iter().collect(),
-            Some(Value::Headers(headers)) => headers.iter().map(|(_, value)| value).collect(),
-            _ => Vec::new(),
-        })
+        let all = self
+            .0
+            .iter()
+            .flat_map(|setting| setting.secrets().into_iter().map(move |secret| (setting, secret)));
+        all.filter(|(setting, secret)| !(setting.key.refers && is_reference(secret)))
+            .map(|(_, secret)| secret)
+    }
+
+    /// Every setting that means a secret in the vault, with what it says; also where no such thing can be said.
+    pub fn references(&self) -> impl Iterator<Item = (&Setting, &SecretString)> {
+        let all = self
+            .0
+            .iter()
+            .flat_map(|setting| setting.secrets().into_iter().map(move |secret| (setting, secret)));
+        all.filter(|(_, secret)| is_reference(secret))
     }
 
     pub(crate) fn value(&self, path: &str) -> Option<&Value> {
@@ -271,6 +342,11 @@ impl Settings {
 }
 
 const DEFAULT_PORT: u16 = 4100;
+
+/// Whether a text means a secret in the vault, rather than being one.
+fn is_reference(secret: &SecretString) -> bool {
+    secret.expose().starts_with("cred:")
+}
 
 /// What nobody set.
 fn default_setting(key: &'static Key, path: Cow<'static, str>) -> Setting {

@@ -2,6 +2,7 @@
 
 use crate::key::{Key, Kind};
 use crypto::SecretString;
+use schema::Network;
 use std::net::IpAddr;
 
 /// A value that its key takes.
@@ -142,6 +143,7 @@ fn takes(kind: Kind, text: &str) -> bool {
         Kind::Choice(words) => words.contains(&text),
         Kind::Text | Kind::Path | Kind::Texts => printable,
         Kind::Origins => text == "*" || is_origin(text),
+        Kind::Networks => text.parse::<Network>().is_ok(),
         Kind::Token | Kind::Tokens => !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()),
         Kind::Url(schemes) => is_url(schemes, kind.may_hold_credentials(), text),
         Kind::Email => is_email(text),
@@ -273,6 +275,11 @@ mod tests {
                 "*, https://a.org",
                 "https://A.org",
             ],
+        );
+        check(
+            Kind::Networks,
+            &["10.0.0.0/8", "127.0.0.1, 2001:db8::/32", "::/0"],
+            &["10.0.0.1/8", "10.0.0.0/33", "proxy.internal", "10.0.0.0/8,"],
         );
         check(
             Kind::Dollars,

@@ -91,14 +91,14 @@ fn all_problems_are_told_at_once() {
         &[("PUNK_PROT", "1"), ("PUNK_PORT", "http"), ("PUNK_TEST_SEED", "1"), ("HOME", "/root")],
         &[("server.prt", "1"), ("log.format", "xml")],
         &expect![[r#"
-            punk.toml:1:1: unknown key `prot`; did you mean server.port? allowed here: [auth], [cache], [chorus], [governance], [jobs], [keys], [learning], [ledger], [limits], [log], [mcp], [providers], [server], [store], [web], [webhooks], [upstreams.NAME], [models.NAME], [prices.NAME], [sinks.NAME]
-            punk.toml:3:1: unknown key `server.prot`; did you mean server.port? allowed here: base_url, cors_origins, drain_seconds, host, max_body_bytes, port
+            punk.toml:1:1: unknown key `prot`; did you mean server.port? allowed here: [auth], [cache], [chorus], [governance], [jobs], [keys], [learning], [ledger], [limits], [log], [mcp], [oidc], [providers], [redaction], [server], [store], [vault], [web], [webhooks], [upstreams.NAME], [models.NAME], [prices.NAME], [sinks.NAME], [issuers.NAME]
+            punk.toml:3:1: unknown key `server.prot`; did you mean server.port? allowed here: base_url, cors_origins, drain_seconds, forwarded_header, host, max_body_bytes, port, trusted_proxies
             punk.toml:4:8: "70000" is not a value of server.port; server.port must be a whole number from 0 to 65535
             punk.toml:5:8: "nowhere" is not a value of server.host; server.host must be an IP address such as 127.0.0.1 or ::1, or localhost
-            punk.toml:6:2: unknown key `sever`; did you mean server? allowed here: [auth], [cache], [chorus], [governance], [jobs], [keys], [learning], [ledger], [limits], [log], [mcp], [providers], [server], [store], [web], [webhooks], [upstreams.NAME], [models.NAME], [prices.NAME], [sinks.NAME]
+            punk.toml:6:2: unknown key `sever`; did you mean server? allowed here: [auth], [cache], [chorus], [governance], [jobs], [keys], [learning], [ledger], [limits], [log], [mcp], [oidc], [providers], [redaction], [server], [store], [vault], [web], [webhooks], [upstreams.NAME], [models.NAME], [prices.NAME], [sinks.NAME], [issuers.NAME]
             PUNK_PROT: unknown variable; did you mean PUNK_PORT? `punk config` lists every variable that is read
             PUNK_PORT: "http" is not a value of server.port; server.port must be a whole number from 0 to 65535
-            --set: unknown key `server.prt`; did you mean server.port? allowed here: server.…, store.…, keys.…, ledger.…, log.…, auth.…, limits.…, providers.…, cache.…, governance.…, learning.…, jobs.…, web.…, webhooks.…, chorus.…, mcp.…
+            --set: unknown key `server.prt`; did you mean server.port? allowed here: server.…, store.…, keys.…, vault.…, ledger.…, log.…, auth.…, oidc.…, limits.…, providers.…, cache.…, governance.…, redaction.…, learning.…, jobs.…, web.…, webhooks.…, chorus.…, mcp.…
             --set: "xml" is not a value of log.format; log.format must be one of auto, human, json"#]],
     );
 }
@@ -125,7 +125,7 @@ fn sections_and_values_do_not_stand_in_for_each_other() {
         &[],
         &[],
         &expect![[r#"
-            punk.toml:1:1: `server` is a section, not a value; write a line [server] and below it any of: base_url, cors_origins, drain_seconds, host, max_body_bytes, port
+            punk.toml:1:1: `server` is a section, not a value; write a line [server] and below it any of: base_url, cors_origins, drain_seconds, forwarded_header, host, max_body_bytes, port, trusted_proxies
             punk.toml:2:1: "[ledger.name]" is not a value of ledger.name; ledger.name must be a name without whitespace or `+`
             punk.toml:4:3: `log` is a section, not a value; write a line [log] and below it any of: filter, format
             punk.toml:6:1: `providers.openai` is a section, not a value; write a line [providers.openai] and below it any of: api_key, base_url"#]],
@@ -139,9 +139,9 @@ fn a_quoted_name_with_a_dot_is_no_path() {
         &[],
         &[],
         &expect![[r#"
-            punk.toml:1:1: unknown key `"server.port"`; did you mean server.port? allowed here: [auth], [cache], [chorus], [governance], [jobs], [keys], [learning], [ledger], [limits], [log], [mcp], [providers], [server], [store], [web], [webhooks], [upstreams.NAME], [models.NAME], [prices.NAME], [sinks.NAME]
+            punk.toml:1:1: unknown key `"server.port"`; did you mean server.port? allowed here: [auth], [cache], [chorus], [governance], [jobs], [keys], [learning], [ledger], [limits], [log], [mcp], [oidc], [providers], [redaction], [server], [store], [vault], [web], [webhooks], [upstreams.NAME], [models.NAME], [prices.NAME], [sinks.NAME], [issuers.NAME]
             punk.toml:3:1: unknown key `providers."openai.api_key"`; did you mean providers.openai.api_key? allowed here: [providers.anthropic], [providers.mock], [providers.openai], [providers.openrouter], default
-            punk.toml:5:1: unknown key `server."a \"b"`; allowed here: base_url, cors_origins, drain_seconds, host, max_body_bytes, port"#]],
+            punk.toml:5:1: unknown key `server."a \"b"`; allowed here: base_url, cors_origins, drain_seconds, forwarded_header, host, max_body_bytes, port, trusted_proxies"#]],
     );
 }
 
@@ -152,8 +152,8 @@ fn a_key_in_the_wrong_section_is_found_by_its_name() {
         &[],
         &[],
         &expect![[r#"
-            punk.toml:2:1: unknown key `server.api_key`; did you mean auth.api_key or providers.openai.api_key or providers.anthropic.api_key? allowed here: base_url, cors_origins, drain_seconds, host, max_body_bytes, port
-            punk.toml:3:2: unknown key `nonsense`; allowed here: [auth], [cache], [chorus], [governance], [jobs], [keys], [learning], [ledger], [limits], [log], [mcp], [providers], [server], [store], [web], [webhooks], [upstreams.NAME], [models.NAME], [prices.NAME], [sinks.NAME]"#]],
+            punk.toml:2:1: unknown key `server.api_key`; did you mean auth.api_key or providers.openai.api_key or providers.anthropic.api_key? allowed here: base_url, cors_origins, drain_seconds, forwarded_header, host, max_body_bytes, port, trusted_proxies
+            punk.toml:3:2: unknown key `nonsense`; allowed here: [auth], [cache], [chorus], [governance], [jobs], [keys], [learning], [ledger], [limits], [log], [mcp], [oidc], [providers], [redaction], [server], [store], [vault], [web], [webhooks], [upstreams.NAME], [models.NAME], [prices.NAME], [sinks.NAME], [issuers.NAME]"#]],
     );
 }
 
@@ -304,6 +304,7 @@ fn sample(key: &config::Key) -> &'static str {
         Kind::Choice(words) => words[0],
         Kind::Text | Kind::Token | Kind::Path | Kind::LogName | Kind::Texts | Kind::Tokens => "sample",
         Kind::Origins => "https://a.org, http://localhost:3000",
+        Kind::Networks => "10.0.0.0/8, ::1",
         Kind::Dollars => "2.5",
         Kind::Headers => "",
         Kind::Url(["postgres", ..]) => "postgres://host/db",

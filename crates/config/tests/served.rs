@@ -175,6 +175,19 @@ fn zero_is_no_limit() {
     assert_eq!(settings.requests_per_minute(), None);
     assert_eq!(settings.chat_requests_per_minute().unwrap().get(), 5);
     assert_eq!(settings.ip_requests_per_minute(), None);
+    assert_eq!(settings.user_requests_per_minute(), None);
+    let settings = loaded("[limits]\nuser_requests_per_minute = 7", &[]);
+    assert_eq!(settings.user_requests_per_minute().unwrap().get(), 7);
+}
+
+#[test]
+fn proxies_are_trusted_by_network_and_only_when_told() {
+    assert!(loaded("", &[]).trusted_proxies().is_empty());
+    let settings = loaded("[server]\ntrusted_proxies = [\"10.0.0.0/8\", \"::1\"]", &[]);
+    let shown: Vec<String> = settings.trusted_proxies().iter().map(ToString::to_string).collect();
+    assert_eq!(shown, ["10.0.0.0/8", "::1/128"]);
+    let settings = loaded("", &[("PUNK_TRUSTED_PROXIES", "192.0.2.1, 192.0.2.2")]);
+    assert_eq!(settings.trusted_proxies().len(), 2);
 }
 
 #[test]

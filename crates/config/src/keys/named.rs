@@ -1,4 +1,4 @@
-//! Tables whose names are the user's: `[upstreams.NAME]`, `[models."NAME"]`, `[prices."MODEL"]`, `[sinks.NAME]`.
+//! Tables whose names are the user's: `[upstreams.NAME]`, `[models."NAME"]`, `[prices."MODEL"]`, `[sinks.NAME]`, `[issuers.NAME]`.
 
 use super::NAMED;
 use crate::key::Key;

@@ -15,7 +15,7 @@ pub(super) static SECTION: Section = Section {
         )
         .or_inferred("from the keys that are set, `mock` without any"),
         Key::new("providers.openai.api_key", "OPENAI_API_KEY", Kind::Token, "Key for the OpenAI API.")
-            .secret(),
+            .secret_or_reference(),
         Key::new(
             "providers.openai.base_url",
             "OPENAI_BASE_URL",
@@ -29,7 +29,7 @@ pub(super) static SECTION: Section = Section {
             Kind::Token,
             "Key for the Anthropic API.",
         )
-        .secret(),
+        .secret_or_reference(),
         Key::new(
             "providers.anthropic.base_url",
             "ANTHROPIC_BASE_URL",
@@ -38,7 +38,7 @@ pub(super) static SECTION: Section = Section {
         )
         .or("https://api.anthropic.com"),
         Key::new("providers.openrouter.api_key", "OPENROUTER_API_KEY", Kind::Token, "Key for OpenRouter.")
-            .secret(),
+            .secret_or_reference(),
         Key::new(
             "providers.openrouter.base_url",
             "OPENROUTER_BASE_URL",

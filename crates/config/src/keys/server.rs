@@ -45,6 +45,20 @@ pub(super) static SECTION: Section = Section {
              every page call that has a key.",
         ),
         Key::new(
+            "server.trusted_proxies",
+            "PUNK_TRUSTED_PROXIES",
+            Kind::Networks,
+            "Proxies and load balancers in front of the gateway, by address or network. What they say of where a request comes \
+             from is believed, of nobody else: the last address that is none of theirs is the caller's. Unset, nobody is.",
+        ),
+        Key::new(
+            "server.forwarded_header",
+            "PUNK_FORWARDED_HEADER",
+            Kind::Choice(&["x-forwarded-for", "forwarded"]),
+            "The header that the trusted proxies write. Only this one is read, for they pass the other on as it came.",
+        )
+        .or("x-forwarded-for"),
+        Key::new(
             "server.base_url",
             "PUNK_APP_BASE_URL",
             Kind::Url(&["http", "https"]),

@@ -36,7 +36,7 @@ pub(super) static TABLE: Named = Named {
             Kind::Token,
             "`http`: sent as `Authorization: Bearer …`. In the variable's name, the sink's is in capitals with `_` for `-`.",
         )
-        .secret(),
+        .secret_or_reference(),
         Key::new(
             "sinks.NAME.endpoint",
             "",
@@ -58,7 +58,7 @@ pub(super) static TABLE: Named = Named {
             Kind::Token,
             "`s3`: the access key.",
         )
-        .secret(),
+        .secret_or_reference(),
         Key::new(
             "sinks.NAME.runs",
             "",

@@ -37,8 +37,8 @@ pub(super) static SECTION: Section = Section {
             "store.redis_url",
             "PUNK_REDIS_URL",
             Kind::Url(&["redis", "rediss"]),
-            "Redis in which budgets and the limits of policies are counted for all nodes, so that asking for room holds no lock \
-             in the database. The same for every node, or for none.",
+            "Redis in which budgets, the limits of policies and requests per minute are counted for all nodes, so that asking for \
+             room holds no lock in the database. The same for every node, or for none.",
         )
         .secret(),
         Key::new(

@@ -12,7 +12,7 @@ const API_KEY: Key = Key::new(
     Kind::Token,
     "Key that is sent to it. In the variable's name, the upstream's is in capitals with `_` for `-`.",
 )
-.secret();
+.secret_or_reference();
 
 pub(super) static TABLE: Named = Named {
     name: "upstreams",
@@ -48,7 +48,7 @@ pub(super) static TABLE: Named = Named {
             Kind::Tokens,
             "More keys for it, used in turn; one that is refused or used up rests.",
         )
-        .secret(),
+        .secret_or_reference(),
         Key::new(
             "upstreams.NAME.models",
             "",
