@@ -16,7 +16,7 @@ use crate::error::{ApiError, unread};
 use crate::governor::{Standing, Word};
 use crate::identity::Caller;
 use crate::page::Limit;
-use crate::strict::{Body, Params};
+use crate::strict::{Kept, Params};
 use crate::text::{Name, Note};
 
 /// How many tags an agent may have.
@@ -141,7 +141,7 @@ pub(crate) async fn change(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
-    Body(patch): Body<AgentPatch>,
+    Kept(patch): Kept<AgentPatch>,
 ) -> Result<Json<AgentDetail>, ApiError> {
     find(&app, &caller, &name).await?;
     let store = app.of(caller.tenant);

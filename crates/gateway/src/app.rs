@@ -4,29 +4,33 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crypto::random::{Generator, RandomError};
-use crypto::{KeyRing, SecretString};
+use crypto::{KeyRing, Purpose, SecretString};
 use egress::Reach;
 use governance::{LiveAuthority, LoadError};
 use ledger::Salt;
-use nodes::RedisMeters;
+use nodes::{RedisLimits, RedisMeters};
 use outbox::{Logs, LogsError};
 use providers::upstream::{Dispatcher, Policy};
 use retention::Keeper;
 use router::Route;
 use schema::{RunId, TenantId, Timestamp};
 use store::{Store, TenantStore};
-use telemetry::mask::Mask;
 use telemetry::metrics::{BoundedLabel, Counter, Metrics};
 use tokio::sync::{Semaphore, watch};
 use tokio_util::task::TaskTracker;
+use vault::Vault;
 use wire::Wire;
 
 use crate::clock::now;
+use crate::discretion::{House, NotUnderstood};
 use crate::feed;
 use crate::governor::{Book, Bridge, Decided, Policies, RemoteGovernor, Standing};
 use crate::limits::{Limits, Rates};
+use crate::machines::{Federation, FederationError, Machines};
 use crate::models::Models;
 use crate::origin::{Origins, Web};
+use crate::people::{Directory, Login, Oidc, People};
+use crate::proxies::Proxies;
 use crate::remembered::Remembered;
 
 /// What the shell hands in to start a gateway.
@@ -41,8 +45,16 @@ pub struct Installation {
     pub keys: Arc<KeyRing>,
     /// The key that callers must present; without one everybody may call.
     pub api_key: Option<SecretString>,
+    /// How people log in.
+    pub login: Login,
+    /// Whose word is taken about who somebody is, besides our own.
+    pub federation: Federation,
     /// Secrets that must never be recorded.
-    pub mask: Mask,
+    pub secrets: Vec<SecretString>,
+    /// The secrets of the installation and its tenants.
+    pub vault: Arc<Vault>,
+    /// Whether secrets and personal data are looked for, and not only what is known by value.
+    pub redaction: bool,
     /// Where requests are counted.
     pub metrics: Metrics,
     /// How often somebody may ask.
@@ -63,6 +75,10 @@ pub struct Installation {
     pub webhook_reach: Reach,
     /// Where limits are counted, if not in the store.
     pub meters: Option<RedisMeters>,
+    /// Where requests per minute are counted for all nodes; without it each counts for itself.
+    pub limits: Option<RedisLimits>,
+    /// Who stands between the gateway and its callers.
+    pub proxies: Proxies,
 }
 
 /// Why a gateway does not start.
@@ -71,6 +87,9 @@ pub enum StartError {
     /// Nothing to sign the ledger with.
     #[error("there is no log key in {0}")]
     NoKey(PathBuf),
+    /// Nothing to sign tokens with.
+    #[error("there is no key for tokens in {0}")]
+    NoTokenKey(PathBuf),
     /// The name of the log is none.
     #[error("`ledger.name` cannot name a log")]
     Name(#[from] LogsError),
@@ -80,6 +99,18 @@ pub enum StartError {
     /// The certificates that others are known by cannot be read.
     #[error(transparent)]
     Trust(#[from] egress::TrustError),
+    /// What must not be recorded cannot be looked for.
+    #[error("the secrets of this installation cannot be looked for")]
+    Redaction(#[from] NotUnderstood),
+    /// Tokens of others cannot be taken as configured.
+    #[error(transparent)]
+    Federation(#[from] FederationError),
+    /// People cannot log in elsewhere as configured.
+    #[error("people cannot log in elsewhere: {0}")]
+    Oidc(#[from] identity::oidc::ClientError),
+    /// A provider sends people back to an address that nobody has said.
+    #[error("people cannot log in elsewhere without `server.base_url`, where they are sent back to")]
+    NoBaseUrl,
     /// No randomness.
     #[error(transparent)]
     Random(#[from] RandomError),
@@ -107,6 +138,7 @@ pub(crate) struct Shared {
     pub(crate) book: Box<dyn Book>,
     pub(crate) logs: Logs,
     pub(crate) limits: Limits,
+    pub(crate) proxies: Proxies,
     pub(crate) origins: Origins,
     pub(crate) max_body_bytes: usize,
     /// Becomes true when the process is about to end: what would go on for ever ends then.
@@ -116,7 +148,12 @@ pub(crate) struct Shared {
     /// Whose turn it is to change settings.
     pub(crate) settings_turn: tokio::sync::Mutex<()>,
     pub(crate) api_key: Option<SecretString>,
-    pub(crate) mask: Mask,
+    /// What may be told to whom, by tenant.
+    pub(crate) house: House,
+    pub(crate) vault: Arc<Vault>,
+    pub(crate) people: People,
+    pub(crate) machines: Machines,
+    pub(crate) oidc: Option<Oidc>,
     pub(crate) metrics: Metrics,
     /// The right to act, which only this, the live path, has.
     pub(crate) authority: LiveAuthority,
@@ -145,7 +182,11 @@ impl App {
             log_name,
             keys,
             api_key,
-            mask,
+            secrets,
+            vault,
+            redaction,
+            login,
+            federation,
             metrics,
             rates,
             web,
@@ -156,13 +197,27 @@ impl App {
             remote,
             webhook_reach,
             meters,
+            limits,
+            proxies,
         } = installation;
         if keys.signing_key().is_none() {
             return Err(StartError::NoKey(keys.folder().to_owned()));
         }
+        if keys.active(Purpose::Token).is_none() {
+            return Err(StartError::NoTokenKey(keys.folder().to_owned()));
+        }
+        let people = People::new(Directory::new(Arc::clone(&store)), login, &keys, &metrics)?;
+        let Federation { issuers, oidc, allow_private } = federation;
+        let name = web.base_url.as_deref().unwrap_or(&log_name);
+        let machines = Machines::new(name, &keys, &people.directory, issuers, allow_private)?;
+        let oidc = match (oidc, &web.base_url) {
+            (None, _) => None,
+            (Some(_), None) => return Err(StartError::NoBaseUrl),
+            (Some(provider), Some(base)) => Some(Oidc::new(provider, base, Arc::clone(&keys))?),
+        };
         let logs = Logs::new(log_name, keys);
         logs.key(TenantId::NIL)?;
-        let origins = Origins::new(web, api_key.is_none());
+        let origins = Origins::new(web, api_key.is_none() && !login.required);
         let policies = Policies::open(policies, now())?;
         let remote = remote.map(Bridge::new).transpose()?;
         let random = Mutex::new(Generator::new()?);
@@ -180,14 +235,19 @@ impl App {
             remote,
             webhook_reach,
             logs,
-            limits: Limits::new(rates),
+            limits: Limits::new(rates, limits, &metrics),
+            proxies,
             origins,
             max_body_bytes,
             draining: watch::Sender::new(false),
             readers: Arc::new(Semaphore::new(feed::READERS)),
             settings_turn: tokio::sync::Mutex::new(()),
             api_key,
-            mask,
+            house: House::new(secrets, vault.known().clone(), redaction)?,
+            vault,
+            people,
+            machines,
+            oidc,
             metrics,
             authority,
             models,

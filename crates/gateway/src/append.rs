@@ -1,14 +1,15 @@
 //! One more event of a run that is there: for everything that is said about a run after it began.
 
 use ledger::{Event, Recorder};
+use redaction::Lexicon;
 use schema::{RunId, Seq, Subject, TenantId};
 use serde_json::{Map, Value};
 use store::{Append, Commit, CommitError, Settle};
 
 use crate::app::App;
 use crate::clock::now;
+use crate::discretion::recordable;
 use crate::error::{ApiError, unread, unrecorded};
-use crate::record::{VALUE_DEPTH, recordable};
 use crate::run::absent;
 use crate::strict;
 
@@ -59,7 +60,9 @@ pub(crate) async fn append_after<T>(
         let (events, told) = tell(&before)?;
         let mut recorder = Recorder::resume(tenant, run, row.seq, row.head);
         for (r#type, fields) in events {
-            recorder.append(now(), &r#type, fields_of(fields, app), salts(app)).map_err(unrecorded)?;
+            recorder
+                .append(now(), &r#type, fields_of(fields, app, tenant), salts(app))
+                .map_err(unrecorded)?;
         }
         let events = recorder.end();
         let (seq, _) = events.end();
@@ -84,9 +87,10 @@ pub(crate) async fn events(app: &App, tenant: TenantId, run: RunId) -> Result<Ve
     app.of(tenant).events(run, Seq::START, std::num::NonZeroU32::MAX).await.map_err(unread)
 }
 
-/// Fields as they may be recorded.
-pub(crate) fn fields_of(fields: Map<String, Value>, app: &App) -> Vec<(String, Value)> {
-    fields.into_iter().map(|(name, value)| (name, recordable(value, &app.mask, VALUE_DEPTH))).collect()
+/// Fields as they may be recorded in a tenant's ledger.
+pub(crate) fn fields_of(fields: Map<String, Value>, app: &App, tenant: TenantId) -> Vec<(String, Value)> {
+    let (discretion, mut lexicon) = (app.house.of(tenant), Lexicon::default());
+    recordable(fields, &discretion, &mut lexicon).into_iter().collect()
 }
 
 /// The members of an object.

@@ -4,8 +4,9 @@ use axum::Json;
 use axum::extract::{Path, State};
 use governance::approval::{VoteRefused, Voter, lapse, vote};
 use http::StatusCode;
+use identity::{Permission, Role};
 use outbox::{News, notify};
-use schema::{Approval, ApprovalId, ApprovalStatus, Decision, Scope};
+use schema::{ApiKeyId, Approval, ApprovalId, ApprovalStatus, Decision, ServiceAccountId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,7 +18,7 @@ use crate::clock::now;
 use crate::error::{ApiError, unread, unrecorded};
 use crate::identity::Caller;
 use crate::page::Limit;
-use crate::strict::{Body, Params};
+use crate::strict::{Kept, Params};
 use crate::text::Note;
 
 /// Which approvals.
@@ -95,11 +96,14 @@ pub(crate) async fn decide(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    Body(NewVote { decision, reason }): Body<NewVote>,
+    Kept(NewVote { decision, reason }): Kept<NewVote>,
 ) -> Result<Json<Voted>, ApiError> {
     let record = find(&app, &caller, &id).await?;
     let (before, at) = (read(&record)?, now());
     let reason = reason.map(String::from);
+    if decision == Decision::Approve && is_own(&app, &caller, &before.requested_by).await? {
+        return Err(refused(&VoteRefused::OwnRequest));
+    }
     let after = vote(&before, &voter(&app, &caller), decision, reason.as_deref(), at);
     let after = after.map_err(|error| refused(&error))?;
     let (append, change) = app.decided_on(&caller, &record, &after, "audit.approval_decided", at)?;
@@ -135,20 +139,27 @@ fn read(record: &Record) -> Result<Approval, ApiError> {
 
 /// Who answers. A key that was not made for a person is a machine's, and machines answer nothing.
 fn voter(app: &App, caller: &Caller) -> Voter {
-    let role = if caller.installation {
-        "owner"
-    } else if caller.admin {
-        "admin"
-    } else {
-        "reviewer"
-    };
     Voter {
         by: caller.actor(),
-        role: role.to_owned(),
-        is_person: caller.installation || caller.scopes.contains(&Scope::Approve),
+        role: caller.role.map_or("none", Role::as_str).to_owned(),
+        is_person: caller.may(Permission::ApprovalDecide),
         // An open gateway cannot tell its callers apart.
-        is_anybody: app.api_key.is_none() && caller.key.is_none(),
+        is_anybody: app.api_key.is_none() && caller.is_installation_itself(),
     }
+}
+
+/// Whether what asked is a machine of whoever answers: a key or an account that they made. What those ask for, they ask for.
+async fn is_own(app: &App, caller: &Caller, asked_by: &str) -> Result<bool, ApiError> {
+    let Some(user) = caller.user else { return Ok(false) };
+    if let Ok(id) = asked_by.parse::<ApiKeyId>() {
+        let key = app.of(caller.tenant).api_key(id).await.map_err(unread)?;
+        return Ok(key.is_some_and(|key| key.created_by_user == Some(user)));
+    }
+    if let Ok(id) = asked_by.parse::<ServiceAccountId>() {
+        let account = app.people.directory.service_account(caller.tenant, id).await?;
+        return Ok(account.is_some_and(|account| account.value.was_made_by(&user.to_string())));
+    }
+    Ok(false)
 }
 
 fn refused(error: &VoteRefused) -> ApiError {

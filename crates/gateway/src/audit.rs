@@ -40,7 +40,7 @@ impl Change<'_> {
         for (r#type, fields) in
             [("run.started", members(started)), (action, done), ("run.finished", members(finished))]
         {
-            recorder.append(at, r#type, fields_of(fields, app), salts(app)).map_err(unrecorded)?;
+            recorder.append(at, r#type, fields_of(fields, app, tenant), salts(app)).map_err(unrecorded)?;
         }
         Ok(Append { events: recorder.end(), settle: Settle::Leaf, subject: None })
     }

@@ -47,7 +47,7 @@ pub(crate) struct AuditRow {
     at: Timestamp,
     /// What was done, such as `audit.key_created`.
     action: String,
-    /// Who did it: a key id, or `installation`.
+    /// Who did it: the id of a person, a key or an account of a machine, or `installation`.
     actor: Option<String>,
     /// What it was done to.
     target: Option<String>,

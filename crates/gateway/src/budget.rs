@@ -19,7 +19,7 @@ use crate::governor::meters::budget_meter;
 use crate::governor::tenant::{ACTIVE, ENDED};
 use crate::identity::Caller;
 use crate::page::Limit;
-use crate::strict::{Body, Params};
+use crate::strict::{Kept, Params};
 use crate::text::Name;
 
 /// A budget to be set.
@@ -97,7 +97,7 @@ pub(crate) async fn list(
 pub(crate) async fn create(
     State(app): State<App>,
     caller: Caller,
-    Body(new): Body<NewBudget>,
+    Kept(new): Kept<NewBudget>,
 ) -> Result<(StatusCode, Json<ShownBudget>), ApiError> {
     if new.limit_usd.0 <= 0 {
         let param = "limitUsd".to_owned();

@@ -7,7 +7,7 @@ use axum::handler::Handler;
 use axum::middleware;
 use axum::routing::{MethodFilter, MethodRouter, on};
 use http::{Method, StatusCode};
-use schema::Scope;
+use identity::Permission;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use crate::app::App;
@@ -19,12 +19,12 @@ use crate::gate::{self, Gate, Surface};
 pub(crate) enum Guard {
     /// Whoever reaches it.
     Public,
-    /// A key that has the scope.
-    Scope(Scope),
-    /// A key that may operate its tenant.
-    Admin,
-    /// Whoever runs the installation.
-    Installation,
+    /// Whoever reaches it, counted by address: it is where somebody says who they are, or its handler asks.
+    Anyone,
+    /// Whoever is logged in, about themselves. It takes no permission, so it is there for somebody who has none left.
+    Person,
+    /// Whoever has the permission.
+    Needs(Permission),
 }
 
 /// What an endpoint is about; the document groups by it.
@@ -136,6 +136,11 @@ impl Endpoint {
         self
     }
 
+    /// Whoever calls has this permission.
+    pub(crate) fn needs(self, permission: Permission) -> Self {
+        self.guard(Guard::Needs(permission))
+    }
+
     /// What it does, in a line.
     pub(crate) fn summary(mut self, summary: &'static str) -> Self {
         self.summary = summary;
@@ -228,7 +233,13 @@ impl Endpoint {
         let handler = match self.guard {
             Guard::Public => self.handler,
             guard => {
-                let gate = Gate { app: app.clone(), guard, wire: self.wire, surface: Surface::of(self.path) };
+                let gate = Gate {
+                    app: app.clone(),
+                    guard,
+                    wire: self.wire,
+                    surface: Surface::of(self.path),
+                    path: self.path,
+                };
                 self.handler.route_layer(middleware::from_fn_with_state(gate, gate::pass))
             }
         };

@@ -1,18 +1,21 @@
 //! Every path there is: one table, from which the router, the OpenAPI document and the reference are made.
 //!
-//! To add one: a line here. `tests/tenancy.rs` then asks for a way to make a foreign id if its path has one.
+//! To add one: a line here; those of people and machines are in `endpoints/identity.rs`. `tests/tenancy.rs` then asks for a way to make a foreign id if its path has one.
 
+mod identity;
+
+use ::identity::Permission;
 use axum::extract::DefaultBodyLimit;
 use axum::{Router, middleware};
 use http::{Method, StatusCode};
-use schema::{ApiKeyId, ApprovalId, BudgetId, ExceptionId, JobId, RunId, Scope, WebhookId};
+use schema::{ApiKeyId, ApprovalId, BudgetId, CredentialId, ExceptionId, JobId, RunId, WebhookId};
 
 use crate::app::App;
-use crate::endpoint::{Content, Endpoint, Guard, Tag};
+use crate::endpoint::{Content, Endpoint, Tag};
 use crate::{
-    agent, approval, audit_trail, budget, cache_entry, call, docs, error, evidence, exception, feed,
-    feedback, health, influence, ingest, job, key, models, openapi, origin, policy, run, savings, setting,
-    subject, tenant, tool_cache, trace, webhook,
+    agent, approval, audit_trail, budget, cache_entry, call, credential, docs, error, evidence, exception,
+    feed, feedback, health, influence, ingest, job, key, models, openapi, origin, policy, run, savings,
+    setting, subject, tenant, tool_cache, trace, webhook,
 };
 
 const GATEWAY: Tag = Tag {
@@ -29,23 +32,41 @@ const GOVERN: Tag = Tag {
     about: "What agents may do: policies, trust, approvals, exceptions, budgets, and what was decided.",
 };
 const CACHE: Tag = Tag { name: "Cache", about: "Answers and results that are used again." };
+const PEOPLE: Tag =
+    Tag { name: "People", about: "Who logs in, what they are in which organisation, and their sessions." };
+const MACHINES: Tag = Tag {
+    name: "Machines",
+    about: "Accounts of machines, and short-lived tokens for them and for single runs.",
+};
 const JOBS: Tag = Tag { name: "Jobs", about: "Work in the background." };
 const SUBJECTS: Tag = Tag { name: "Subjects", about: "The people that runs are about." };
 const SERVER: Tag = Tag { name: "Server", about: "Whether the process is well, and what it can do." };
 
 /// The tags in the order in which people read them.
 pub(crate) const TAGS: &[Tag] =
-    &[GATEWAY, RUNS, EVENTS, USAGE, GOVERN, CACHE, OPERATE, JOBS, SUBJECTS, SERVER];
-
-const READ: Guard = Guard::Scope(Scope::Read);
-const WRITE: Guard = Guard::Scope(Scope::Write);
+    &[GATEWAY, RUNS, EVENTS, USAGE, GOVERN, CACHE, PEOPLE, MACHINES, OPERATE, JOBS, SUBJECTS, SERVER];
 
 /// All of them, in the order of the document.
 pub(crate) fn all() -> Vec<Endpoint> {
-    [gateway(), runs(), events(), usage(), govern(), cache(), operate(), jobs(), subjects(), server()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        gateway(),
+        runs(),
+        events(),
+        usage(),
+        govern(),
+        cache(),
+        identity::login(),
+        identity::elsewhere(),
+        identity::people(),
+        identity::machines(),
+        operate(),
+        jobs(),
+        subjects(),
+        server(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 pub(crate) fn router(app: &App) -> Router {
@@ -90,11 +111,11 @@ fn gateway() -> Vec<Endpoint> {
             .takes_object(&["model", "input"], r#"{"model":"text-embedding-3-small","input":"Where is my parcel?"}"#)
             .answers_with(StatusCode::OK, "The vectors.", Content::Object(&["data", "usage"])),
         Endpoint::new(GATEWAY, Method::GET, "/v1/models", "listModels", models::list)
-            .guard(Guard::Scope(Scope::Gateway))
+            .needs(Permission::GatewayCall)
             .summary("List the models that are served")
             .answers_with(StatusCode::OK, "The models.", Content::Object(&["data"])),
         Endpoint::new(GATEWAY, Method::GET, "/v1/models/{model}", "getModel", models::show)
-            .guard(Guard::Scope(Scope::Gateway))
+            .needs(Permission::GatewayCall)
             .summary("Look at one model")
             .param::<String>("model", "The name of a model.")
             .answers_with(StatusCode::OK, "The model.", Content::Object(&["id"])),
@@ -110,30 +131,30 @@ fn asks(endpoint: Endpoint) -> Endpoint {
         StatusCode::BAD_GATEWAY,
         StatusCode::GATEWAY_TIMEOUT,
     ];
-    upstream.into_iter().fold(endpoint.guard(Guard::Scope(Scope::Gateway)), Endpoint::may_refuse)
+    upstream.into_iter().fold(endpoint.needs(Permission::GatewayCall), Endpoint::may_refuse)
 }
 
 fn runs() -> Vec<Endpoint> {
     let id = "The id of a run, as `x-punk-run-id` names it.";
     vec![
         Endpoint::new(RUNS, Method::GET, "/api/v1/runs", "listRuns", run::list)
-            .guard(READ)
+            .needs(Permission::RunRead)
             .summary("List runs, newest first")
             .query::<run::RunQuery>()
             .answers::<run::RunPage>("A page of runs."),
         Endpoint::new(RUNS, Method::POST, "/api/v1/runs", "createRun", run::create)
-            .guard(WRITE)
+            .needs(Permission::RunWrite)
             .summary("Begin a run whose model calls happen elsewhere")
             .takes::<run::NewRun>(r#"{"model":"gpt-4o","metadata":{"ticket":"T-17"}}"#)
             .creates::<ingest::Begun>("The run has begun."),
         Endpoint::new(RUNS, Method::GET, "/api/v1/runs/{id}", "getRun", run::show)
-            .guard(READ)
+            .needs(Permission::RunRead)
             .summary("Look at one run: its route explanation, its events, its side effects")
             .param::<RunId>("id", id)
             .answers::<run::RunDetail>("The run.")
             .may_refuse(StatusCode::GONE),
         Endpoint::new(RUNS, Method::GET, "/api/v1/runs/{id}/evidence-packet", "getEvidencePacket", evidence::show)
-            .guard(READ)
+            .needs(Permission::RunRead)
             .summary("Get the proof of a run, to be verified elsewhere")
             .about("`punk verify` checks it offline. Its format is in docs/reference/evidence-packet.md.")
             .param::<RunId>("id", id)
@@ -141,7 +162,7 @@ fn runs() -> Vec<Endpoint> {
             .may_refuse(StatusCode::CONFLICT)
             .may_refuse(StatusCode::GONE),
         Endpoint::new(RUNS, Method::POST, "/api/v1/runs/{id}/feedback", "createFeedback", feedback::create)
-            .guard(WRITE)
+            .needs(Permission::RunWrite)
             .summary("Say whether an answer was good, and what it should have been")
             .param::<RunId>("id", id)
             .takes::<feedback::NewFeedback>(r#"{"type":"rating","rating":-1,"correction":"The parcel is in Berlin."}"#)
@@ -149,7 +170,7 @@ fn runs() -> Vec<Endpoint> {
             .may_refuse(StatusCode::CONFLICT)
             .may_refuse(StatusCode::GONE),
         Endpoint::new(RUNS, Method::POST, "/api/v1/runs/{id}/memory", "createMemoryInfluence", influence::create)
-            .guard(WRITE)
+            .needs(Permission::RunWrite)
             .summary("Say which memory or context had a part in a run")
             .param::<RunId>("id", id)
             .takes::<influence::NewInfluence>(r#"{"source":"web:example.com","trustLane":"untrusted"}"#)
@@ -157,7 +178,7 @@ fn runs() -> Vec<Endpoint> {
             .may_refuse(StatusCode::CONFLICT)
             .may_refuse(StatusCode::GONE),
         Endpoint::new(RUNS, Method::POST, "/api/v1/trace", "createTraceEvent", trace::create)
-            .guard(WRITE)
+            .needs(Permission::RunWrite)
             .summary("Add an event to a run")
             .takes::<trace::NewTrace>(
                 r#"{"runId":"run_01k9zv3c8s7e5h2m4n6p8r0t2v","type":"tool.called","payload":{"name":"lookup","args":{"id":7}}}"#,
@@ -167,7 +188,7 @@ fn runs() -> Vec<Endpoint> {
             .may_refuse(StatusCode::CONFLICT)
             .may_refuse(StatusCode::GONE),
         Endpoint::new(RUNS, Method::POST, "/api/v1/ingest/prompt", "ingestPrompt", ingest::prompt)
-            .guard(WRITE)
+            .needs(Permission::RunWrite)
             .summary("Record a prompt that was answered elsewhere, as a completed run")
             .takes::<ingest::NewPrompt>(r#"{"source":"claude-code","prompt":"Fix the build","sessionId":"s-1"}"#)
             .creates::<ingest::Begun>("The run that records it."),
@@ -177,7 +198,7 @@ fn runs() -> Vec<Endpoint> {
 fn events() -> Vec<Endpoint> {
     vec![
         Endpoint::new(EVENTS, Method::GET, "/api/v1/events", "streamEvents", feed::stream)
-            .guard(READ)
+            .needs(Permission::RunRead)
             .summary("Read along, as server-sent events")
             .about(
                 "The data of a message is a `TraceEvent`. An event is told when its run is finished, or at once when it is said \
@@ -193,22 +214,22 @@ fn events() -> Vec<Endpoint> {
 fn cache() -> Vec<Endpoint> {
     vec![
         Endpoint::new(CACHE, Method::GET, "/api/v1/cache/stats", "getCacheStats", cache_entry::stats)
-            .guard(READ)
+            .needs(Permission::CacheRead)
             .summary("How much is kept, and how often it served")
             .answers::<cache_entry::CacheReport>("A line for every kind."),
         Endpoint::new(CACHE, Method::DELETE, "/api/v1/cache", "invalidateCache", cache_entry::invalidate)
-            .guard(Guard::Admin)
+            .needs(Permission::CacheManage)
             .summary("Take out what is kept, on record")
             .about("Those entries are meant that fit every filter; without one, all.")
             .query::<cache_entry::InvalidateQuery>()
             .answers::<cache_entry::Removed>("How many were taken out."),
         Endpoint::new(CACHE, Method::POST, "/api/v1/tool-cache/check", "checkToolCache", tool_cache::check)
-            .guard(READ)
+            .needs(Permission::ToolCacheRead)
             .summary("Ask whether a tool was called like this before")
             .takes::<tool_cache::ToolCall>(r#"{"toolName":"crm.lookup","args":{"id":7}}"#)
             .answers::<tool_cache::ToolHit>("What it gave then, if it was."),
         Endpoint::new(CACHE, Method::POST, "/api/v1/tool-cache/store", "storeToolResult", tool_cache::store)
-            .guard(WRITE)
+            .needs(Permission::ToolCacheWrite)
             .summary("Keep what a tool gave")
             .about("For tools that change nothing. A result with what looks like a credential in it is not kept.")
             .takes::<tool_cache::NewToolResult>(
@@ -221,7 +242,7 @@ fn cache() -> Vec<Endpoint> {
 fn usage() -> Vec<Endpoint> {
     vec![
         Endpoint::new(USAGE, Method::GET, "/api/v1/savings", "getSavings", savings::show)
-            .guard(READ)
+            .needs(Permission::UsageRead)
             .summary("What runs cost, and what the cheaper routes saved")
             .query::<savings::SavingsQuery>()
             .answers::<savings::SavingsSummary>("The sums of those days; of all, when none are named."),
@@ -231,49 +252,49 @@ fn usage() -> Vec<Endpoint> {
 fn govern() -> Vec<Endpoint> {
     vec![
         Endpoint::new(GOVERN, Method::GET, "/api/v1/policies", "listPolicies", policy::list)
-            .guard(READ)
+            .needs(Permission::PolicyRead)
             .summary("What policies are in force, and what is wrong with those that are not")
             .answers::<policy::ShownPolicies>("The policies."),
         Endpoint::new(GOVERN, Method::POST, "/api/v1/policies/reload", "reloadPolicies", policy::reload)
-            .guard(Guard::Installation)
+            .needs(Permission::PolicyReload)
             .summary("Read the files of the policies now")
             .about("They are read by themselves within seconds of a change. What cannot be read leaves those in force that were.")
             .answers::<policy::ShownPolicies>("What is in force now.")
             .may_refuse(StatusCode::CONFLICT),
         Endpoint::new(GOVERN, Method::POST, "/api/v1/policies/explain", "explainPolicies", policy::why)
-            .guard(READ)
+            .needs(Permission::PolicyRead)
             .summary("Ask what the governor would say of an action, and why; nothing happens")
             .takes::<policy::Hypothesis>(r#"{"action":"write:email","agent":"support-bot","level":3}"#)
             .answers::<policy::Explained>("The verdict, and what each voice says."),
         Endpoint::new(GOVERN, Method::GET, "/api/v1/agents", "listAgents", agent::list)
-            .guard(READ)
+            .needs(Permission::AgentRead)
             .summary("List the agents that have asked so far, by name, and how far each is trusted")
             .query::<agent::AgentQuery>()
             .answers::<agent::AgentPage>("A page of agents."),
         Endpoint::new(GOVERN, Method::GET, "/api/v1/agents/{name}", "getAgent", agent::show)
-            .guard(READ)
+            .needs(Permission::AgentRead)
             .summary("Look at one agent")
             .param::<String>("name", "The name of an agent, as `x-punk-agent` has it.")
             .answers::<agent::AgentDetail>("The agent."),
         Endpoint::new(GOVERN, Method::PATCH, "/api/v1/agents/{name}", "changeAgent", agent::change)
-            .guard(Guard::Admin)
+            .needs(Permission::AgentManage)
             .summary("Say how far an agent is trusted and what it is tagged with, with a reason")
             .param::<String>("name", "The name of an agent, as `x-punk-agent` has it.")
             .takes::<agent::AgentPatch>(r#"{"trustTier":"trusted","tags":["batch"],"reason":"reviewed in May"}"#)
             .answers::<agent::AgentDetail>("The agent.")
             .may_refuse(StatusCode::CONFLICT),
         Endpoint::new(GOVERN, Method::GET, "/api/v1/approvals", "listApprovals", approval::list)
-            .guard(READ)
+            .needs(Permission::ApprovalRead)
             .summary("List what people are asked, newest first")
             .query::<approval::ApprovalQuery>()
             .answers::<approval::ApprovalPage>("A page of approvals."),
         Endpoint::new(GOVERN, Method::GET, "/api/v1/approvals/{id}", "getApproval", approval::show)
-            .guard(READ)
+            .needs(Permission::ApprovalRead)
             .summary("Look at one question: what exactly would be done, and what was answered so far")
             .param::<ApprovalId>("id", "The id of an approval.")
             .answers::<approval::ApprovalDetail>("The approval."),
         Endpoint::new(GOVERN, Method::POST, "/api/v1/approvals/{id}/decide", "decideApproval", approval::decide)
-            .guard(Guard::Scope(Scope::Approve))
+            .needs(Permission::ApprovalDecide)
             .summary("Answer a question of the governor")
             .about(
                 "It takes the key of the installation, or a key with the scope `approve`, which a person holds. Whoever asked \
@@ -284,12 +305,12 @@ fn govern() -> Vec<Endpoint> {
             .answers::<approval::Voted>("The approval after the answer.")
             .may_refuse(StatusCode::CONFLICT),
         Endpoint::new(GOVERN, Method::GET, "/api/v1/exceptions", "listExceptions", exception::list)
-            .guard(READ)
+            .needs(Permission::ExceptionRead)
             .summary("List the exceptions from policies, newest first, those that have ended too")
             .query::<exception::ExceptionQuery>()
             .answers::<exception::ExceptionPage>("A page of exceptions."),
         Endpoint::new(GOVERN, Method::POST, "/api/v1/exceptions", "createException", exception::create)
-            .guard(Guard::Admin)
+            .needs(Permission::ExceptionManage)
             .summary("Let a policy not hold for somebody, for a while, for a reason")
             .about("It lifts what that policy says, and no budget, no quarantine and no other policy.")
             .takes::<exception::NewException>(
@@ -297,47 +318,47 @@ fn govern() -> Vec<Endpoint> {
             )
             .creates::<exception::ShownException>("The exception."),
         Endpoint::new(GOVERN, Method::DELETE, "/api/v1/exceptions/{id}", "revokeException", exception::revoke)
-            .guard(Guard::Admin)
+            .needs(Permission::ExceptionManage)
             .summary("End an exception now")
             .param::<ExceptionId>("id", "The id of an exception.")
             .answers::<exception::ShownException>("It has ended.")
             .may_refuse(StatusCode::CONFLICT),
         Endpoint::new(GOVERN, Method::GET, "/api/v1/budgets", "listBudgets", budget::list)
-            .guard(READ)
+            .needs(Permission::BudgetRead)
             .summary("List the budgets that hold, and what is left of them")
             .query::<budget::BudgetQuery>()
             .answers::<budget::BudgetPage>("A page of budgets."),
         Endpoint::new(GOVERN, Method::POST, "/api/v1/budgets", "createBudget", budget::create)
-            .guard(Guard::Admin)
+            .needs(Permission::BudgetManage)
             .summary("Bound what may be spent on models")
             .takes::<budget::NewBudget>(r#"{"name":"support bot, a day","limitUsd":5,"per":"agent","only":"support-bot","window":"day"}"#)
             .creates::<budget::ShownBudget>("The budget."),
         Endpoint::new(GOVERN, Method::DELETE, "/api/v1/budgets/{id}", "endBudget", budget::end)
-            .guard(Guard::Admin)
+            .needs(Permission::BudgetManage)
             .summary("End a budget")
             .param::<BudgetId>("id", "The id of a budget.")
             .answers::<budget::ShownBudget>("It holds no more.")
             .may_refuse(StatusCode::CONFLICT),
         Endpoint::new(GOVERN, Method::GET, "/api/v1/webhooks", "listWebhooks", webhook::list)
-            .guard(Guard::Admin)
+            .needs(Permission::WebhookRead)
             .summary("List who is told of what happens, newest first")
             .query::<webhook::WebhookQuery>()
             .answers::<webhook::WebhookPage>("A page of webhooks."),
         Endpoint::new(GOVERN, Method::POST, "/api/v1/webhooks", "createWebhook", webhook::create)
-            .guard(Guard::Admin)
+            .needs(Permission::WebhookManage)
             .summary("Have somebody told of what happens; the secret of the signature is shown once")
             .takes::<webhook::NewWebhook>(
                 r#"{"name":"on call","url":"https://hooks.example.com/punk","events":["approval.created"]}"#,
             )
             .creates::<webhook::MadeWebhook>("The webhook and its secret."),
         Endpoint::new(GOVERN, Method::DELETE, "/api/v1/webhooks/{id}", "disableWebhook", webhook::disable)
-            .guard(Guard::Admin)
+            .needs(Permission::WebhookManage)
             .summary("Tell somebody nothing any more")
             .param::<WebhookId>("id", "The id of a webhook.")
             .answers::<webhook::ShownWebhook>("It is told nothing any more.")
             .may_refuse(StatusCode::CONFLICT),
         Endpoint::new(GOVERN, Method::GET, "/api/v1/audit", "listAudit", audit_trail::list)
-            .guard(READ)
+            .needs(Permission::AuditRead)
             .summary("List what operators changed and decided, newest first")
             .query::<audit_trail::AuditQuery>()
             .answers::<audit_trail::AuditPage>("A page of decisions."),
@@ -347,39 +368,84 @@ fn govern() -> Vec<Endpoint> {
 fn operate() -> Vec<Endpoint> {
     vec![
         Endpoint::new(OPERATE, Method::POST, "/api/v1/keys", "createKey", key::create)
-            .guard(Guard::Admin)
+            .needs(Permission::KeyManage)
             .summary("Make an API key; it is shown once")
             .takes::<key::NewKey>(r#"{"name":"support bot","app":"support","scopes":["gateway"]}"#)
             .creates::<key::MadeKey>("The key and its token.")
             .may_refuse(StatusCode::NOT_FOUND),
         Endpoint::new(OPERATE, Method::GET, "/api/v1/keys", "listKeys", key::list)
-            .guard(Guard::Admin)
+            .needs(Permission::KeyRead)
             .summary("List API keys, newest first, those that were taken back too")
             .query::<key::KeyQuery>()
             .answers::<key::KeyPage>("A page of keys.")
             .may_refuse(StatusCode::NOT_FOUND),
         Endpoint::new(OPERATE, Method::DELETE, "/api/v1/keys/{id}", "revokeKey", key::revoke)
-            .guard(Guard::Admin)
+            .needs(Permission::KeyManage)
             .summary("Take an API key back; the next request with it is refused")
             .param::<ApiKeyId>("id", "The id of a key.")
             .query::<key::WhoseQuery>()
             .answers::<key::RevokedKey>("It is taken back."),
         Endpoint::new(OPERATE, Method::POST, "/api/v1/tenants", "createTenant", tenant::create)
-            .guard(Guard::Installation)
+            .needs(Permission::InstallationManage)
             .summary("Make a tenant")
             .takes::<tenant::NewTenant>(r#"{"name":"Acme"}"#)
             .creates::<tenant::MadeTenant>("The tenant."),
         Endpoint::new(OPERATE, Method::GET, "/api/v1/tenants", "listTenants", tenant::list)
-            .guard(Guard::Installation)
+            .needs(Permission::InstallationManage)
             .summary("List tenants, oldest first")
             .query::<tenant::TenantQuery>()
             .answers::<tenant::TenantPage>("A page of tenants."),
+        Endpoint::new(OPERATE, Method::GET, "/api/v1/credentials", "listCredentials", credential::list)
+            .needs(Permission::CredentialManage)
+            .summary("List the secrets in the vault, newest first, without their values")
+            .query::<credential::CredentialQuery>()
+            .answers::<credential::CredentialPage>("A page of credentials."),
+        Endpoint::new(OPERATE, Method::POST, "/api/v1/credentials", "createCredential", credential::create)
+            .needs(Permission::CredentialManage)
+            .summary("Keep a secret in the vault; nothing shows it again")
+            .about("Settings say `cred:NAME` or the `reference` of the answer in its place.")
+            .takes::<credential::NewCredential>(
+                r#"{"name":"openai","kind":"provider","value":"the key as the vendor gave it"}"#,
+            )
+            .creates::<credential::ShownCredential>("The credential, without its value.")
+            .may_refuse(StatusCode::CONFLICT),
+        Endpoint::new(OPERATE, Method::GET, "/api/v1/credentials/{id}", "getCredential", credential::show)
+            .needs(Permission::CredentialManage)
+            .summary("Look at a secret in the vault, without its value")
+            .param::<CredentialId>("id", "The id of a credential.")
+            .answers::<credential::ShownCredential>("The credential, without its value."),
+        Endpoint::new(
+            OPERATE,
+            Method::POST,
+            "/api/v1/credentials/{id}/rotate",
+            "rotateCredential",
+            credential::rotate,
+        )
+        .needs(Permission::CredentialManage)
+        .summary("Give a secret in the vault another value; the next use has it")
+        .param::<CredentialId>("id", "The id of a credential.")
+        .takes::<credential::NewValue>(r#"{"value":"the next key as the vendor gave it"}"#)
+        .answers::<credential::ShownCredential>("The credential, without its value.")
+        .may_refuse(StatusCode::CONFLICT),
+        Endpoint::new(
+            OPERATE,
+            Method::DELETE,
+            "/api/v1/credentials/{id}",
+            "removeCredential",
+            credential::remove,
+        )
+        .needs(Permission::CredentialManage)
+        .summary("Remove a secret from the vault")
+        .about("Whoever refers to it is refused from the next use on.")
+        .param::<CredentialId>("id", "The id of a credential.")
+        .answers::<credential::ShownCredential>("It is gone.")
+        .may_refuse(StatusCode::CONFLICT),
         Endpoint::new(OPERATE, Method::GET, "/api/v1/settings", "getSettings", setting::show)
-            .guard(READ)
+            .needs(Permission::SettingRead)
             .summary("What holds for the tenant")
             .answers::<setting::ShownSettings>("All settings, those that nobody set with their defaults."),
         Endpoint::new(OPERATE, Method::PATCH, "/api/v1/settings", "changeSettings", setting::change)
-            .guard(Guard::Admin)
+            .needs(Permission::SettingManage)
             .summary("Change settings, by a JSON merge patch")
             .about("Members that are left out stay as they are; null puts one back to its default.")
             .takes::<setting::SettingsPatch>(r#"{"cache":{"exactTtlSeconds":3600}}"#)
@@ -390,12 +456,12 @@ fn operate() -> Vec<Endpoint> {
 fn jobs() -> Vec<Endpoint> {
     vec![
         Endpoint::new(JOBS, Method::GET, "/api/v1/jobs", "listJobs", job::list)
-            .guard(Guard::Admin)
+            .needs(Permission::JobRead)
             .summary("List jobs, newest first")
             .query::<job::JobQuery>()
             .answers::<job::JobPage>("A page of jobs."),
         Endpoint::new(JOBS, Method::POST, "/api/v1/jobs/{id}/requeue", "requeueJob", job::requeue)
-            .guard(Guard::Admin)
+            .needs(Permission::JobManage)
             .summary("Put back a job that was given up")
             .param::<JobId>("id", "The id of a job.")
             .answers::<job::Requeued>("It waits again."),
@@ -405,7 +471,7 @@ fn jobs() -> Vec<Endpoint> {
 fn subjects() -> Vec<Endpoint> {
     vec![
         Endpoint::new(SUBJECTS, Method::DELETE, "/api/v1/subjects/{subject}", "eraseSubject", subject::erase)
-            .guard(Guard::Admin)
+            .needs(Permission::SubjectErase)
             .summary("Forget a person, on record")
             .about("What is about the person can never be read again; that it was forgotten is proven by a run of its own.")
             .param::<schema::Subject>("subject", "The name that requests carried in `x-punk-subject`.")

@@ -8,12 +8,18 @@ use axum::Json;
 use axum::response::{IntoResponse, Response};
 use http::header::RETRY_AFTER;
 use http::{HeaderName, HeaderValue, StatusCode, Uri};
+use identity::Permission;
+use identity::role::GrantRefused;
+use providers::upstream::{Attempt, Outcome, Skipped};
+use redaction::Lexicon;
 use schema::{ApprovalId, Route, RunId, Scope, Verdict};
 use serde_json::{Value, json};
 use store::{CommitError, Sealed, StoreError};
 
 pub(crate) use self::upstream::FromUpstream;
+use crate::discretion::{Discretion, without_secrets};
 use crate::limits::Tally;
+use crate::people::ChangeError;
 
 /// Why a request was not answered, in the gateway's own words.
 #[derive(Debug, Clone)]
@@ -24,13 +30,51 @@ pub(crate) enum ApiError {
     KeyRevoked,
     /// The key has ended by itself.
     KeyExpired,
-    /// The key may not do this kind of thing.
-    ScopeMissing {
-        scope: Scope,
+    /// The caller may not do this.
+    PermissionMissing {
+        permission: Permission,
+        /// Whether a person asked, by their role, and not a machine by its key.
+        is_person: bool,
     },
-    /// Only operators may.
-    AdminRequired {
+    /// Somebody would give away more than they have.
+    GrantRefused {
+        why: String,
+    },
+    /// It is about the person who asks, and nobody is logged in.
+    NotLoggedIn,
+    /// The cookie is of a session that is over, or of none.
+    SessionEnded,
+    /// Whoever wants in is not let in, for whatever reason.
+    LoginRefused,
+    /// Too many attempts, of late, to log in as somebody.
+    LoginTooEarly {
+        wait: Duration,
+    },
+    /// As many passwords are being compared as may be.
+    TooManyLogins,
+    /// A browser may have been talked into it by a page of somebody else's.
+    Csrf {
+        why: &'static str,
+    },
+    /// The person is no longer in the organisation in which they act.
+    NotAMember,
+    /// An invitation does not hold, for whatever reason.
+    InvitationRefused,
+    /// There is one already.
+    Taken {
         what: &'static str,
+    },
+    /// An organisation would be without an owner.
+    LastOwner,
+    /// A token that is shown does not hold, for whatever reason.
+    TokenRefused,
+    /// Neither the id nor the secret of an account, or only one of them.
+    ClientRefused,
+    /// Whoever asks was let in for one run, and this is not about it.
+    OutOfReach,
+    /// Another provider did not tell who somebody is, or not somebody who is let in.
+    ProviderRefused {
+        why: String,
     },
     /// Asked more often than there is room for.
     TooOften {
@@ -89,6 +133,15 @@ pub(crate) enum ApiError {
     Changed {
         what: &'static str,
     },
+    /// Something else has the name already.
+    NameTaken {
+        what: &'static str,
+    },
+    /// There is no room for more of them.
+    TooManyKept {
+        what: &'static str,
+        most: u64,
+    },
     /// The policies in the folder cannot be read.
     PoliciesRefused {
         message: String,
@@ -139,6 +192,11 @@ pub(crate) enum ApiError {
     /// No upstream could be asked.
     Unserved {
         run: RunId,
+    },
+    /// The key of an upstream is not in the vault, and nobody else could be asked.
+    Keyless {
+        run: RunId,
+        upstream: String,
     },
     /// Every upstream is left alone for a while after it failed.
     Resting {
@@ -217,12 +275,33 @@ struct Told {
 impl ApiError {
     /// Whether somebody showed a credential that does not hold.
     pub(crate) fn is_about_credentials(&self) -> bool {
-        matches!(self, Self::Unauthorised | Self::KeyRevoked | Self::KeyExpired)
+        matches!(
+            self,
+            Self::Unauthorised
+                | Self::KeyRevoked
+                | Self::KeyExpired
+                | Self::SessionEnded
+                | Self::NotLoggedIn
+                | Self::TokenRefused
+        )
     }
 
     /// The refusal that a count led to.
     pub(crate) fn too_often(tally: Tally) -> Self {
         Self::TooOften { retry_after: tally.retry_after(), limit: tally.limit() }
+    }
+
+    /// The key of `upstream` is not to be had: told once, with the reason, to whoever runs the server.
+    pub(crate) fn keyless(run: RunId, upstream: &str, tried: &[Attempt]) -> Self {
+        let reasons: Vec<&str> = tried
+            .iter()
+            .filter_map(|attempt| match &attempt.outcome {
+                Outcome::Skipped(Skipped::NoKey(reason)) => Some(reason.as_str()),
+                _ => None,
+            })
+            .collect();
+        tracing::error!(upstream, reason = reasons.join("; "), "an upstream cannot be asked without its key");
+        Self::Keyless { run, upstream: upstream.to_owned() }
     }
 
     /// Whether the upstream may have done its work, though nobody has its answer: what that cost is our best guess.
@@ -236,8 +315,20 @@ impl ApiError {
             Self::Upstream(error) => ("punk_upstream_error".to_owned(), error.message.clone()),
             error => {
                 let told = error.clone().tell();
-                (told.code.to_owned(), told.message)
+                (told.code.to_owned(), without_secrets(&told.message).into_owned())
             }
+        }
+    }
+
+    /// The same without what may not be told to the caller.
+    pub(crate) fn discreet(self, discretion: &Discretion) -> Self {
+        match self {
+            Self::Upstream(error) => Self::Upstream(Box::new(error.discreet(discretion))),
+            Self::UpstreamNonsense { run, message } => {
+                let message = discretion.recorded(&message, &mut Lexicon::default(), false).into_owned();
+                Self::UpstreamNonsense { run, message }
+            }
+            other => other,
         }
     }
 
@@ -246,11 +337,16 @@ impl ApiError {
             return error.respond();
         }
         let retry_after = match &self {
-            Self::Resting { retry_after, .. } => Some(retry_after.as_secs().max(1)),
+            Self::Resting { retry_after: wait, .. } | Self::LoginTooEarly { wait } => {
+                Some(wait.as_millis().div_ceil(1_000).max(1).try_into().unwrap_or(u64::MAX))
+            }
+            Self::TooManyLogins => Some(1),
             _ => None,
         };
         let told = self.tell();
-        let mut error = json!({ "code": told.code, "message": told.message, "hint": told.hint });
+        // What somebody sent by mistake is not repeated to whoever reads errors.
+        let message = without_secrets(&told.message);
+        let mut error = json!({ "code": told.code, "message": message, "hint": told.hint });
         let about = [
             ("runId", json!(told.run)),
             ("verdict", json!(told.verdict)),
@@ -264,11 +360,11 @@ impl ApiError {
         match wire {
             Wire::OpenAi => {
                 error["type"] = json!(openai_type(told.status));
-                error["param"] = json!(told.param);
+                error["param"] = json!(told.param.as_deref().map(without_secrets));
             }
             Wire::Anthropic | Wire::Rest => {
                 if let Some(param) = told.param {
-                    error["param"] = Value::from(param);
+                    error["param"] = Value::from(without_secrets(&param).into_owned());
                 }
             }
         }
@@ -324,17 +420,118 @@ impl ApiError {
                 "the API key has expired".into(),
                 "ask an admin of the tenant for a new one",
             ),
-            Self::ScopeMissing { scope } => told(
+            Self::PermissionMissing { permission, is_person: true } => told(
                 StatusCode::FORBIDDEN,
-                "punk_scope_missing",
-                format!("the API key does not have the scope `{}`", scope.as_str()),
-                "use a key with this scope; an admin of the tenant can make one",
+                "punk_permission_missing",
+                format!("your role does not have the permission `{permission}`"),
+                "ask an admin of the organisation; docs/reference/permissions.md says which role may do what",
             ),
-            Self::AdminRequired { what } => told(
+            Self::PermissionMissing { permission, is_person: false } => match scope_with(permission) {
+                Some(scope) => told(
+                    StatusCode::FORBIDDEN,
+                    "punk_scope_missing",
+                    format!("the API key does not have the scope `{}`", scope.as_str()),
+                    "use a key with this scope; an admin of the tenant can make one",
+                ),
+                None => told(
+                    StatusCode::FORBIDDEN,
+                    "punk_admin_required",
+                    format!("the key does not have the permission `{permission}`"),
+                    "use an admin key, or the key of the installation, or ask whoever has one",
+                ),
+            },
+            Self::GrantRefused { why } => told(
                 StatusCode::FORBIDDEN,
-                "punk_admin_required",
-                format!("this takes {what}"),
-                "use a key that may do this, or ask whoever has one",
+                "punk_grant_refused",
+                why,
+                "nobody gives away more than they have; ask somebody who may do it themselves",
+            ),
+            Self::NotLoggedIn => told(
+                StatusCode::UNAUTHORIZED,
+                "punk_not_logged_in",
+                "this is about whoever is logged in, and nobody is".into(),
+                "log in with `POST /api/v1/auth/login` first",
+            ),
+            Self::SessionEnded => told(
+                StatusCode::UNAUTHORIZED,
+                "punk_session_ended",
+                "the session has ended".into(),
+                "log in again with `POST /api/v1/auth/login`",
+            ),
+            Self::LoginRefused => told(
+                StatusCode::UNAUTHORIZED,
+                "punk_login_refused",
+                "the e-mail address or the password is not right".into(),
+                "check both; an operator of the installation can set another password",
+            ),
+            Self::LoginTooEarly { wait } => told(
+                StatusCode::TOO_MANY_REQUESTS,
+                "punk_rate_limited",
+                format!(
+                    "too many attempts; the next one is looked at in {} s",
+                    wait.as_millis().div_ceil(1_000)
+                ),
+                "wait as long as `retry-after` says",
+            ),
+            Self::TooManyLogins => told(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "punk_too_many_logins",
+                "too many people log in at this moment".into(),
+                "try again in a second",
+            ),
+            Self::Csrf { why } => told(
+                StatusCode::FORBIDDEN,
+                "punk_csrf",
+                format!("a change with a session cookie was refused: {why}"),
+                "send the session's `csrfToken` in `x-punk-csrf`, from a page of this gateway; programs use a key or a token instead",
+            ),
+            Self::NotAMember => told(
+                StatusCode::FORBIDDEN,
+                "punk_not_a_member",
+                "you are not in this organisation, or not any more".into(),
+                "choose one of your own with `POST /api/v1/auth/organisation`",
+            ),
+            Self::InvitationRefused => told(
+                StatusCode::FORBIDDEN,
+                "punk_invitation_refused",
+                "this invitation does not hold, or is for somebody else".into(),
+                "ask whoever invited you for another",
+            ),
+            Self::Taken { what } => told(
+                StatusCode::CONFLICT,
+                "punk_taken",
+                format!("there is such a {what} already"),
+                "change the one that is there",
+            ),
+            Self::LastOwner => told(
+                StatusCode::CONFLICT,
+                "punk_last_owner",
+                "an organisation always has an owner, and this is the last one".into(),
+                "make somebody else an owner first",
+            ),
+            Self::TokenRefused => told(
+                StatusCode::UNAUTHORIZED,
+                "punk_token_refused",
+                "the token is not valid".into(),
+                "get a new one with `POST /api/v1/auth/token`",
+            ),
+            Self::ClientRefused => told(
+                StatusCode::UNAUTHORIZED,
+                "punk_client_refused",
+                "there is no such client, or its secret is not right".into(),
+                "send `client_id` and `client_secret` as the account was made with, or rotate its secret",
+            ),
+            Self::OutOfReach => told(
+                StatusCode::FORBIDDEN,
+                "punk_out_of_reach",
+                "this token is for one run, and this is not about it".into(),
+                "use it for what that run looks at and records, and a key for everything else",
+            ),
+            Self::ProviderRefused { why } => told(
+                StatusCode::FORBIDDEN,
+                "punk_provider_refused",
+                format!("nobody was logged in: {why}"),
+                "begin again with `GET /api/v1/auth/oidc/login`, or ask an operator of the installation",
             ),
             Self::TooOften { retry_after, limit } => told(
                 StatusCode::TOO_MANY_REQUESTS,
@@ -427,6 +624,18 @@ impl ApiError {
                 "punk_changed_meanwhile",
                 format!("the {what} was changed by somebody else at the same moment"),
                 "look at it again, then send the request again",
+            ),
+            Self::NameTaken { what } => told(
+                StatusCode::CONFLICT,
+                "punk_name_taken",
+                format!("another {what} has this name"),
+                "choose another name, or change the one that has it",
+            ),
+            Self::TooManyKept { what, most } => told(
+                StatusCode::CONFLICT,
+                "punk_too_many",
+                format!("there are {most} {what} already, and no tenant may have more"),
+                "remove what is not used any more",
             ),
             Self::PoliciesRefused { message } => told(
                 StatusCode::CONFLICT,
@@ -524,6 +733,14 @@ impl ApiError {
                 let told = told(StatusCode::BAD_GATEWAY, "punk_upstream_unavailable", message, hint);
                 Told { run: Some(run), ..told }
             }
+            Self::Keyless { run, upstream } => {
+                let message =
+                    format!("upstream {upstream} cannot be asked: its key is not to be had from the vault");
+                let hint = "whoever runs the installation adds it with `punk vault add`; the log of the server says which \
+                            credential is missing";
+                let told = told(StatusCode::BAD_GATEWAY, "punk_upstream_keyless", message, hint);
+                Told { run: Some(run), ..told }
+            }
             Self::Resting { run, .. } => {
                 let message =
                     "every upstream for this model failed lately and is left alone for a moment".to_owned();
@@ -580,6 +797,40 @@ impl ApiError {
             ),
         }
     }
+}
+
+/// What a caller is told of a change of people that did not happen; `what` is what people call it.
+impl ApiError {
+    pub(crate) fn of_change(error: ChangeError, what: &'static str) -> Self {
+        match error {
+            ChangeError::Taken => Self::Taken { what },
+            ChangeError::Moved => Self::Changed { what },
+            ChangeError::LastOwner => Self::LastOwner,
+            ChangeError::Store(error) => unread(error),
+            ChangeError::Record(error) => unrecorded(error),
+            ChangeError::Unreadable(error) => unread(error),
+            ChangeError::Random(error) => unread(error),
+        }
+    }
+}
+
+impl From<ChangeError> for ApiError {
+    fn from(error: ChangeError) -> Self {
+        Self::of_change(error, "user")
+    }
+}
+
+impl From<GrantRefused> for ApiError {
+    fn from(error: GrantRefused) -> Self {
+        Self::GrantRefused { why: error.to_string() }
+    }
+}
+
+/// The scope that opens what the permission is about, if there is one.
+fn scope_with(permission: Permission) -> Option<Scope> {
+    [Scope::Gateway, Scope::Read, Scope::Write, Scope::Approve]
+        .into_iter()
+        .find(|scope| identity::permission::of_scope(*scope).has(permission))
 }
 
 fn openai_type(status: StatusCode) -> &'static str {

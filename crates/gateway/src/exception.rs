@@ -18,7 +18,7 @@ use crate::governor::meters::later;
 use crate::governor::tenant::{ACTIVE, ENDED};
 use crate::identity::Caller;
 use crate::page::Limit;
-use crate::strict::{Body, Params};
+use crate::strict::{Kept, Params};
 use crate::text::{Name, Note};
 
 /// No exception is for longer: 90 days.
@@ -90,7 +90,7 @@ pub(crate) async fn list(
 pub(crate) async fn create(
     State(app): State<App>,
     caller: Caller,
-    Body(new): Body<NewException>,
+    Kept(new): Kept<NewException>,
 ) -> Result<(StatusCode, Json<ShownException>), ApiError> {
     let exception = new.into_exception(&app, &caller)?;
     save(&app, &caller, 0, &exception, "audit.exception_made").await?;

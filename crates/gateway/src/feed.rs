@@ -18,7 +18,8 @@ use axum::response::Response;
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue};
-use schema::{ApiKeyId, RunId, TenantId};
+use identity::Permission;
+use schema::{RunId, TenantId};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -27,7 +28,6 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::app::App;
-use crate::clock::now;
 use crate::error::{ApiError, unread};
 use crate::identity::Caller;
 use crate::run::shown;
@@ -42,7 +42,7 @@ const PAGE: NonZeroU32 = NonZeroU32::new(64).unwrap();
 const QUEUE: usize = 64;
 /// How often a reader is told that nothing happened, so that nobody on the way takes the connection for dead.
 const BEAT: Duration = Duration::from_secs(15);
-/// How often the log is looked at for what other processes wrote, and the reader's key for whether it still holds.
+/// How often the log is looked at for what other processes wrote, and whether the reader would still be let in.
 const LOOK: Duration = Duration::from_secs(1);
 /// How many readers a process has at once.
 pub(crate) const READERS: usize = 512;
@@ -94,7 +94,7 @@ pub(crate) async fn stream(
         None => Place::after_leaves(store.log_size().await.map_err(unread)?),
     };
     let (sender, queue) = mpsc::channel(QUEUE);
-    let reader = Reader { tenant: caller.tenant, key: caller.key, store, query, place, sender };
+    let reader = Reader { tenant: caller.tenant, caller, store, query, place, sender };
     tokio::spawn(async move {
         let _permit = permit;
         reader.read(&app, changed).await;
@@ -110,7 +110,7 @@ pub(crate) async fn stream(
 /// Somebody who reads along.
 struct Reader {
     tenant: TenantId,
-    key: Option<ApiKeyId>,
+    caller: Caller,
     store: Box<dyn TenantStore>,
     query: FeedQuery,
     /// What was told so far.
@@ -133,7 +133,7 @@ impl From<StoreError> for End {
 }
 
 impl Reader {
-    /// Tells what happens until the reader goes, its key ends, the store fails or the process does.
+    /// Tells what happens until the reader goes or is let in no more, the store fails or the process does.
     async fn read(mut self, app: &App, mut changed: tokio::sync::watch::Receiver<u64>) {
         let mut draining = app.draining.subscribe();
         let mut look = interval(LOOK);
@@ -161,7 +161,7 @@ impl Reader {
                 () = until(&mut draining) => return,
                 () = self.sender.closed() => return,
                 told = changed.changed() => if told.is_err() { return },
-                _ = look.tick() => if !self.may_read().await { return },
+                _ = look.tick() => if !app.still_may(&self.caller, Permission::RunRead).await { return },
                 () = tokio::time::sleep_until(beat) => {
                     beat = Instant::now() + BEAT;
                     let message = format!(": still here\nid: {}\n\n", self.place);
@@ -170,15 +170,6 @@ impl Reader {
                     }
                 }
             }
-        }
-    }
-
-    /// Whether the reader's key still holds. If that cannot be seen now, it did a second ago.
-    async fn may_read(&self) -> bool {
-        let Some(key) = self.key else { return true };
-        match self.store.api_key(key).await {
-            Ok(key) => key.is_some_and(|key| key.is_live(now())),
-            Err(_) => true,
         }
     }
 

@@ -2,21 +2,23 @@
 //!
 //! It comes before the body is read, so whoever is turned away costs little and leaves nothing behind.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::IpAddr;
 
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
-use http::HeaderMap;
+use http::request::Parts;
 
 use crate::app::App;
 use crate::clock::now;
 use crate::endpoint::Guard;
-use crate::error::{ApiError, Wire};
-use crate::identity::{Caller, token};
-use crate::limits::{Tally, Who};
+use crate::error::{ApiError, Wire, unread};
+use crate::identity::{Caller, peer, token};
+use crate::limits::{Asking, Counted, Tally, Who};
+use crate::origin::authority;
+use crate::people::{Client, login};
 
-/// The address that a connection comes from.
+/// The address that a connection comes from, and behind the gate the one that a request does.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Peer(pub(crate) IpAddr);
 
@@ -42,17 +44,39 @@ pub(crate) struct Gate {
     pub(crate) guard: Guard,
     pub(crate) wire: Wire,
     pub(crate) surface: Surface,
+    /// The path of the endpoint, with the names of its parts.
+    pub(crate) path: &'static str,
 }
 
 /// Lets a request through, or answers it.
-pub(crate) async fn pass(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
-    let peer = request.extensions().get().map_or(IpAddr::V4(Ipv4Addr::LOCALHOST), |Peer(address)| *address);
-    let (admitted, tally) = gate.admit(request.headers(), peer).await;
-    let mut response = match admitted {
-        Ok(caller) => {
-            request.extensions_mut().insert(caller);
-            next.run(request).await
+pub(crate) async fn pass(State(gate): State<Gate>, request: Request, next: Next) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let peer = gate.app.proxies.client(peer(&parts.extensions), &parts.headers);
+    parts.extensions.insert(Peer(peer));
+    let (admitted, tally) = gate.admit(&parts, peer).await;
+    // Nothing of a tenant is recorded before it is known what must not be in it.
+    let admitted = match admitted {
+        Ok(Some(caller)) => {
+            gate.app.vault.refresh(caller.tenant).await.map(|()| Some(caller)).map_err(unread)
         }
+        other => other,
+    };
+    let mut response = match admitted {
+        Ok(Some(caller)) => {
+            let renew = caller.session.is_some().then(|| gate.client(&parts));
+            let renew = renew.map(|client| (client, caller.clone()));
+            parts.extensions.insert(caller);
+            let mut response = next.run(Request::from_parts(parts, body)).await;
+            // Afterwards: what the request did to its own session comes first.
+            if let Some((client, caller)) = renew
+                && !login::sets_cookie(response.headers())
+                && let Some((name, value)) = login::renewed(&gate.app, &caller, &client).await
+            {
+                response.headers_mut().append(name, value);
+            }
+            response
+        }
+        Ok(None) => next.run(Request::from_parts(parts, body)).await,
         Err(error) => error.respond(gate.wire),
     };
     if let Some(tally) = tally {
@@ -63,45 +87,71 @@ pub(crate) async fn pass(State(gate): State<Gate>, mut request: Request, next: N
 
 impl Gate {
     /// Whether somebody may go on, and what was counted for it.
-    async fn admit(&self, headers: &HeaderMap, peer: IpAddr) -> (Result<Caller, ApiError>, Option<Tally>) {
-        let limits = &self.app.limits;
-        if let Some(refused) = limits.count_address(peer).filter(Tally::refused) {
+    async fn admit(&self, parts: &Parts, peer: IpAddr) -> (Result<Option<Caller>, ApiError>, Option<Tally>) {
+        let (limits, headers) = (&self.app.limits, &parts.headers);
+        if let Some(refused) = limits.count_address(peer).await.filter(Tally::refused) {
             return (Err(ApiError::too_often(refused)), Some(refused));
         }
-        let caller = match self.app.identify(headers, now()).await {
+        if self.guard == Guard::Anyone {
+            return (Ok(None), None);
+        }
+        let caller = match self.app.identify(parts, self.surface, now()).await {
             Ok(caller) => caller,
             // Guessing is counted by address, whatever was guessed; showing nothing is no guess.
             Err(error) if error.is_about_credentials() && token(headers).is_some() => {
-                let tally = limits.count_failure(peer);
+                let tally = limits.count_failure(peer).await;
                 let refused = tally.filter(Tally::refused).map(|_| ApiError::GuessedTooOften);
                 return (Err(refused.unwrap_or(error)), tally);
             }
             Err(error) => return (Err(error), None),
         };
-        // A token that people made up can be guessed; ours cannot, so those are never held up by the guesses of others.
-        if caller.key.is_none()
-            && self.app.api_key.is_some()
-            && let Some(tally) = limits.guessing(peer)
-        {
-            return (Err(ApiError::GuessedTooOften), Some(tally));
-        }
-        let who = caller.key.map_or(Who::Address(peer), Who::Key);
-        let tally = limits.count(who, self.surface, caller.requests_per_minute);
+        // What is recorded from here on is recorded as the tenant wants it; whoever needs to be sure reads it again.
+        let _ = self.app.decided(caller.tenant).await;
+        let asking = Asking {
+            who: Who::of(caller.key, caller.user, peer),
+            user: caller.user,
+            surface: self.surface,
+            own: caller.requests_per_minute,
+            // A token that people made up can be guessed; ours cannot, so those are never held up by the guesses of others.
+            guessed_from: (caller.is_installation_itself() && self.app.api_key.is_some()).then_some(peer),
+        };
+        let tally = match limits.count(asking).await {
+            Counted::Guessing(tally) => return (Err(ApiError::GuessedTooOften), Some(tally)),
+            Counted::Request(tally) => tally,
+        };
         if let Some(refused) = tally.filter(Tally::refused) {
             return (Err(ApiError::too_often(refused)), tally);
         }
-        (self.allow(&caller).map(|()| caller), tally)
+        let allowed = self.allow(&caller).and_then(|()| self.reach(&caller, parts.uri.path()));
+        (allowed.map(|()| Some(caller)), tally)
+    }
+
+    /// Whether an endpoint is one of the run that somebody was let in for, if they were for one alone.
+    fn reach(&self, caller: &Caller, path: &str) -> Result<(), ApiError> {
+        if caller.run.is_none() {
+            return Ok(());
+        }
+        match self.path {
+            "/api/v1/runs/{id}"
+            | "/api/v1/runs/{id}/evidence-packet"
+            | "/api/v1/runs/{id}/feedback"
+            | "/api/v1/runs/{id}/memory" => caller.must_reach(path.split('/').nth(4).unwrap_or_default()),
+            // Its body says which run; the handler asks.
+            "/api/v1/trace" => Ok(()),
+            _ => Err(ApiError::OutOfReach),
+        }
+    }
+
+    fn client(&self, parts: &Parts) -> Client {
+        Client::of(&self.app, &parts.headers, authority(&parts.headers, &parts.uri), peer(&parts.extensions))
     }
 
     fn allow(&self, caller: &Caller) -> Result<(), ApiError> {
         match self.guard {
-            Guard::Public => Ok(()),
-            Guard::Scope(scope) if caller.has(scope) => Ok(()),
-            Guard::Scope(scope) => Err(ApiError::ScopeMissing { scope }),
-            Guard::Admin if caller.admin => Ok(()),
-            Guard::Installation if caller.installation => Ok(()),
-            Guard::Admin => Err(ApiError::AdminRequired { what: "an admin key" }),
-            Guard::Installation => Err(ApiError::AdminRequired { what: "the key of the installation" }),
+            Guard::Public | Guard::Anyone => Ok(()),
+            Guard::Person if caller.user.is_some() => Ok(()),
+            Guard::Person => Err(ApiError::NotLoggedIn),
+            Guard::Needs(permission) => caller.must(permission),
         }
     }
 }

@@ -66,7 +66,7 @@ pub(crate) async fn prompt(
     });
     let mut recorder = Recorder::new(caller.tenant, run_id);
     for (r#type, fields) in [("run.started", started), ("run.finished", finished)] {
-        let fields = fields_of(members(fields), &app);
+        let fields = fields_of(members(fields), &app, caller.tenant);
         recorder.append(at, r#type, fields, salts(&app)).map_err(unrecorded)?;
     }
     let append = Append { events: recorder.end(), settle: Settle::Leaf, subject: caller.subject };

@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use crypto::token::{Token, TokenKind};
 use http::StatusCode;
+use identity::role::of_key_parts;
 use schema::{ApiKey, ApiKeyId, Digest, GatewayMode, Scope, TenantId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +17,7 @@ use crate::clock::now;
 use crate::error::{ApiError, unread, unrecorded};
 use crate::identity::Caller;
 use crate::page::Limit;
-use crate::strict::{Body, Params};
+use crate::strict::{Kept, Params};
 use crate::tenant;
 use crate::text::Name;
 
@@ -103,7 +104,7 @@ pub(crate) struct WhoseQuery {
 pub(crate) async fn create(
     State(app): State<App>,
     caller: Caller,
-    Body(new): Body<NewKey>,
+    Kept(new): Kept<NewKey>,
 ) -> Result<(StatusCode, Json<MadeKey>), ApiError> {
     let at = now();
     let tenant = tenant::meant(&app, &caller, new.tenant).await?;
@@ -149,6 +150,7 @@ impl NewKey {
         let mut scopes = self.scopes.unwrap_or_else(|| Scope::OF_MACHINES.to_vec());
         scopes.sort_unstable();
         scopes.dedup();
+        caller.must_cover(of_key_parts(self.admin, &scopes))?;
         Ok(ApiKey {
             id: ApiKeyId::new(at.as_millis(), app.random_bytes()),
             tenant,
@@ -159,6 +161,7 @@ impl NewKey {
             gateway_mode: self.gateway_mode,
             requests_per_minute: self.requests_per_minute,
             created_by: caller.key,
+            created_by_user: caller.user,
             created_at: at,
             expires_at: self.expires_at,
             revoked_at: None,

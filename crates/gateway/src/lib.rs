@@ -9,7 +9,7 @@
 //!
 //! - A refused input creates nothing: validation comes before any record.
 //! - Acknowledged means committed: the answer leaves after the store has the run.
-//! - Nothing that looks like a credential is recorded; it is masked before it is hashed.
+//! - Nothing that looks like a credential is recorded, nor what the vault knows for the tenant; it is masked before it is hashed.
 
 mod agent;
 mod app;
@@ -22,6 +22,8 @@ mod cache_entry;
 mod call;
 mod clock;
 mod connection;
+mod credential;
+mod discretion;
 mod docs;
 mod endpoint;
 mod endpoints;
@@ -39,11 +41,14 @@ mod ingest;
 mod job;
 mod key;
 mod limits;
+mod machines;
 mod models;
 mod openapi;
 mod origin;
 mod page;
+mod people;
 mod policy;
+mod proxies;
 mod record;
 pub mod reference;
 mod remembered;
@@ -64,7 +69,13 @@ mod webhook;
 pub use app::{Installation, StartError};
 pub use governor::RemoteGovernor;
 pub use limits::Rates;
+pub use machines::{Federation, FederationError, Network};
 pub use models::Models;
 pub use openapi::document as openapi;
 pub use origin::Web;
+pub use people::{
+    Account, Admin, BootstrapError, By, ChangeError, Directory, Email, Login, Membership, NewPassword,
+    NewPerson, OidcProvider, PAGE, SessionRules, Versioned, bootstrap,
+};
+pub use proxies::{Forwarded, Proxies};
 pub use serve::{Access, Door, ServeError, Server};

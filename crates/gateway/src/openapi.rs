@@ -49,7 +49,8 @@ pub fn document() -> Value {
         "components": {
             "schemas": schemas.finish(),
             "securitySchemes": {
-                "bearer": { "type": "http", "scheme": "bearer", "description": "A key that starts with `pk_`, or the value of PUNK_API_KEY." },
+                "bearer": { "type": "http", "scheme": "bearer", "description": "A key that starts with `pk_`, a token of `POST /api/v1/auth/token` or of an issuer that is trusted, or the value of PUNK_API_KEY." },
+                "session": { "type": "apiKey", "in": "cookie", "name": "punk_session", "description": "The session of a person, on `/api/v1` alone; `__Host-punk_session` over https. What changes something also needs `x-punk-csrf`." },
                 "apiKey": { "type": "apiKey", "in": "header", "name": "x-api-key", "description": "The same, as Anthropic's clients send it." },
             },
             "parameters": {
@@ -69,12 +70,12 @@ fn caller_header(name: &str, about: &str) -> Value {
 }
 
 /// What is said of a guard where clients look for it.
-pub(crate) fn guard_name(guard: Guard) -> String {
+pub(crate) fn guard_name(guard: Guard) -> &'static str {
     match guard {
-        Guard::Public => "public".to_owned(),
-        Guard::Scope(scope) => format!("scope:{}", scope.as_str()),
-        Guard::Admin => "admin".to_owned(),
-        Guard::Installation => "installation".to_owned(),
+        Guard::Public => "public",
+        Guard::Anyone => "anyone",
+        Guard::Person => "person",
+        Guard::Needs(permission) => permission.as_str(),
     }
 }
 
@@ -87,9 +88,13 @@ fn operation(endpoint: &Endpoint, schemas: &mut Schemas) -> Value {
         operation["description"] = json!(endpoint.about);
     }
     operation["security"] = match endpoint.guard {
-        Guard::Public => json!([]),
-        // The last one is a gateway without a bootstrap key, which asks for none.
-        _ => json!([{ "bearer": [] }, { "apiKey": [] }, {}]),
+        Guard::Public | Guard::Anyone => json!([]),
+        Guard::Person => json!([{ "session": [] }]),
+        // The last one is a gateway without a bootstrap key and without people, which asks for none.
+        Guard::Needs(_) if endpoint.wire == Wire::Rest => {
+            json!([{ "bearer": [] }, { "apiKey": [] }, { "session": [] }, {}])
+        }
+        Guard::Needs(_) => json!([{ "bearer": [] }, { "apiKey": [] }, {}]),
     };
     let parameters = parameters(endpoint, schemas);
     if !parameters.is_empty() {

@@ -16,7 +16,7 @@ use http::header::{
     ACCESS_CONTROL_REQUEST_METHOD, HOST, ORIGIN, VARY,
 };
 use http::uri::Authority;
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 
 use crate::app::App;
 use crate::error::{ApiError, Wire};
@@ -58,11 +58,21 @@ impl Origins {
 
     /// Whether pages of this origin may call a gateway that was called as `authority`. Its own always may.
     fn allows(&self, origin: &str, authority: Option<&str>) -> bool {
+        self.any || self.allowed.contains(&origin.to_ascii_lowercase()) || self.is_own(origin, authority)
+    }
+
+    /// Whether this is the origin of the gateway's own pages, if it was called as `authority`.
+    pub(crate) fn is_own(&self, origin: &str, authority: Option<&str>) -> bool {
         let origin = origin.to_ascii_lowercase();
-        let is_own = authority.is_some_and(|own| {
+        let is_called = authority.is_some_and(|own| {
             origin.split_once("://").is_some_and(|(_, theirs)| theirs.eq_ignore_ascii_case(own))
         });
-        self.any || self.allowed.contains(&origin) || self.base.as_ref() == Some(&origin) || is_own
+        is_called || self.base.as_ref() == Some(&origin)
+    }
+
+    /// Whether the gateway is known to be reached by an encrypted connection.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.base.as_deref().is_some_and(|base| base.starts_with("https://"))
     }
 
     /// Whether this is a name of the gateway itself.
@@ -90,9 +100,7 @@ impl Origins {
 /// Answers what browsers ask beforehand, refuses pages that may not call, and says what the others may read.
 pub(crate) async fn check(State(app): State<App>, request: Request, next: Next) -> Response {
     let origins = &app.origins;
-    // HTTP/2 has it in the address.
-    let host = request.headers().get(HOST).map(|host| host.to_str().unwrap_or("?"));
-    let authority = host.or_else(|| request.uri().authority().map(Authority::as_str));
+    let authority = authority(request.headers(), request.uri());
     if let Some(error) = origins.refuse(request.method(), request.headers(), authority) {
         return error.respond(Wire::of(request.uri().path()));
     }
@@ -121,6 +129,13 @@ pub(crate) async fn check(State(app): State<App>, request: Request, next: Next) 
         headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
     }
     response
+}
+
+/// The name by which the gateway was called.
+pub(crate) fn authority<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<&'a str> {
+    // HTTP/2 has it in the address.
+    let host = headers.get(HOST).map(|host| host.to_str().unwrap_or("?"));
+    host.or_else(|| uri.authority().map(Authority::as_str))
 }
 
 /// The host of `scheme://host:port/…`.

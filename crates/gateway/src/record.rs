@@ -1,18 +1,14 @@
-//! What may be recorded of what was said.
+//! The forms that a recorded value can have.
 
 use ledger::canonical::{MAX_DEPTH, MAX_INTEGER};
 use serde_json::Value;
-use telemetry::mask::Mask;
 
 /// How deep a recorded value may nest: what is around it in a packet takes the rest.
 pub(crate) const VALUE_DEPTH: usize = MAX_DEPTH - 10;
 
-/// What may be recorded of a value: credentials masked, and whatever has no canonical form (numbers beyond 2⁵³ − 1,
-/// nesting without end) carried as text instead.
-pub(crate) fn recordable(value: Value, mask: &Mask, depth: usize) -> Value {
-    let masked = |text: &str| mask.apply(text).into_owned();
+/// A value with a canonical form: numbers beyond 2⁵³ − 1 and nesting without end are carried as text.
+pub(crate) fn bounded(value: Value, depth: usize) -> Value {
     match value {
-        Value::String(text) => Value::from(masked(&text)),
         Value::Number(number) => {
             let fits = match number.as_i64() {
                 Some(integer) => integer.unsigned_abs() <= MAX_INTEGER,
@@ -25,15 +21,12 @@ pub(crate) fn recordable(value: Value, mask: &Mask, depth: usize) -> Value {
             };
             if fits { Value::Number(number) } else { Value::from(number.to_string()) }
         }
-        Value::Array(_) | Value::Object(_) if depth == 0 => Value::from(masked(&value.to_string())),
-        Value::Array(items) => items.into_iter().map(|item| recordable(item, mask, depth - 1)).collect(),
-        Value::Object(members) => {
-            let members = members
-                .into_iter()
-                .map(|(name, member)| (masked(&name), recordable(member, mask, depth - 1)));
-            Value::Object(members.collect())
-        }
-        Value::Null | Value::Bool(_) => value,
+        Value::Array(_) | Value::Object(_) if depth == 0 => Value::from(value.to_string()),
+        Value::Array(items) => items.into_iter().map(|item| bounded(item, depth - 1)).collect(),
+        Value::Object(members) => Value::Object(
+            members.into_iter().map(|(name, member)| (name, bounded(member, depth - 1))).collect(),
+        ),
+        Value::String(_) | Value::Null | Value::Bool(_) => value,
     }
 }
 
@@ -43,18 +36,10 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn credentials_big_numbers_and_deep_values_are_recorded_as_harmless_text() {
-        let mask = Mask::default();
-        let recorded = recordable(
-            json!({ "sk-12345678901": "key sk-proj-1234567890", "n": 9_007_199_254_740_993u64, "x": 1e20 }),
-            &mask,
-            9,
-        );
-        assert_eq!(
-            recorded,
-            json!({ "sk-[masked]": "key sk-[masked]", "n": "9007199254740993", "x": "1e+20" })
-        );
+    fn big_numbers_and_deep_values_are_recorded_as_text() {
+        let recorded = bounded(json!({ "n": 9_007_199_254_740_993u64, "x": 1e20 }), 9);
+        assert_eq!(recorded, json!({ "n": "9007199254740993", "x": "1e+20" }));
         let deep = (0..120).fold(json!(1), |inner, _| json!([inner]));
-        assert!(ledger::canonical::to_vec(&recordable(deep, &mask, VALUE_DEPTH)).is_ok());
+        assert!(ledger::canonical::to_vec(&bounded(deep, VALUE_DEPTH)).is_ok());
     }
 }

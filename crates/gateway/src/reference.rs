@@ -14,9 +14,10 @@ pub fn markdown() -> String {
         "# API reference\n\n\
          Made from the table of endpoints; a test compares it. A running gateway serves the same at `/docs`, and as an OpenAPI\n\
          3.1 document at `/api/v1/openapi.json` ([openapi.json](openapi.json)).\n\n\
-         - **Keys.** `Authorization: Bearer <key>` or `x-api-key: <key>`. A gateway without `PUNK_API_KEY` asks for none.\n\
-         - **Who may call.** Every endpoint names a scope of keys (`gateway`, `read`, `write`), or wants an admin key, or the key of the\n\
-         \u{20} installation. An id of another tenant is 404, never 403.\n\
+         - **Keys.** `Authorization: Bearer <key>` or `x-api-key: <key>`. A gateway without `PUNK_API_KEY` and without people asks for none.\n\
+         - **Sessions.** People log in with a cookie, which counts on `/api/v1` alone; what changes something also needs `x-punk-csrf`.\n\
+         - **Who may call.** Every endpoint names one permission; [permissions.md](permissions.md) says which roles and keys have it. An id\n\
+         \u{20} of another tenant is 404, never 403.\n\
          - **Errors.** `{\"error\":{\"code\",\"message\",\"hint\",\"param\"?,\"runId\"?,\"verdict\"?}}`; on `/v1` in the vendor's shape.\n\
          - **Lists.** Pass `next` on as `before` until it is null.\n\
          - **Limits.** Every counted answer has `RateLimit`, `RateLimit-Policy` and `x-ratelimit-*` headers; 429 has `Retry-After`.\n",
@@ -40,10 +41,9 @@ pub fn markdown() -> String {
 
 fn endpoint(page: &mut String, path: &str, method: &str, operation: &Value) {
     let guard = match text(&operation["x-punk-guard"]) {
-        "public" => "everybody".to_owned(),
-        "admin" => "admin keys".to_owned(),
-        "installation" => "the installation's key".to_owned(),
-        scope => format!("keys with the scope `{}`", scope.trim_start_matches("scope:")),
+        "public" | "anyone" => "everybody".to_owned(),
+        "person" => "whoever is logged in".to_owned(),
+        permission => format!("whoever has `{permission}`"),
     };
     let _ = write!(page, "\n### `{} {path}`\n\n", method.to_ascii_uppercase());
     let _ =

@@ -118,7 +118,7 @@ pub(crate) async fn create(
         "gatewayMode": caller.gateway_mode, "keyId": caller.key, "model": model, "metadata": metadata,
     });
     let mut recorder = Recorder::new(caller.tenant, run_id);
-    let fields = fields_of(members(fields), &app);
+    let fields = fields_of(members(fields), &app, caller.tenant);
     recorder.append(at, "run.started", fields, salts(&app)).map_err(unrecorded)?;
     let append = Append { events: recorder.end(), settle: Settle::Open, subject: caller.subject };
     let commit = Commit { appends: vec![append], ..Commit::default() };

@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 
 use crate::app::{App, Installation, StartError};
 use crate::connection::Connections;
-use crate::{endpoints, governor};
+use crate::{endpoints, governor, people};
 
 /// How long the last runs may take to be recorded.
 const RECORDING: Duration = Duration::from_secs(10);
@@ -88,8 +88,10 @@ impl Server {
     /// what is left is cut. Returns how many connections that were.
     pub async fn run(self, stop: impl Future<Output = ()>, patience: Duration) -> usize {
         let Self { app, mut listener, .. } = self;
+        app.limits.meet().await;
         let mut connections = Connections::new(endpoints::router(&app));
         let watching = tokio::spawn(governor::watch(app.clone()));
+        let sweeping = tokio::spawn(people::sweep(app.clone()));
         tokio::pin!(stop);
         loop {
             tokio::select! {
@@ -100,6 +102,7 @@ impl Server {
         }
         drop(listener);
         watching.abort();
+        sweeping.abort();
         app.draining.send_replace(true);
         let cut = connections.finish(patience).await;
         // What was cut is a run too, and is still being written.

@@ -13,7 +13,9 @@ use store::Commit;
 use crate::app::{App, Shared};
 use crate::audit::Change;
 use crate::clock::now;
+use crate::discretion::setting::RedactionSettings;
 use crate::error::{ApiError, unread, unrecorded};
+use crate::governor::tripwire::TripwireSettings;
 use crate::identity::Caller;
 use crate::strict::{Body, from_value};
 
@@ -23,6 +25,8 @@ use crate::strict::{Body, from_value};
 pub(crate) struct Settings {
     pub(crate) memory_quarantine: MemoryQuarantine,
     pub(crate) cache: CacheSettings,
+    pub(crate) redaction: RedactionSettings,
+    pub(crate) tripwires: TripwireSettings,
     /// What is known of tools, by name.
     pub(crate) tools: BTreeMap<String, ToolSettings>,
 }
@@ -208,6 +212,7 @@ impl Settings {
                 return Err(ApiError::Malformed { message, param });
             }
         }
+        self.redaction.check()?;
         let seconds = self.cache.exact_ttl_seconds;
         if (1..=2_592_000).contains(&seconds) || seconds == rules.ttl_seconds {
             return Ok(());

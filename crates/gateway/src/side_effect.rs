@@ -13,10 +13,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::append::{Told, members};
+use crate::call::wanted::payload_of;
 use crate::error::ApiError;
 use crate::text::Name;
 
 pub(crate) const PLANNED: &str = "side_effect.planned";
+/// The field that tells what exactly is planned, though not in words.
+const HASH: &str = "payloadHash";
 pub(crate) const EXECUTED: &str = "side_effect.executed";
 
 /// A side effect, as whoever performs it tells of it.
@@ -51,10 +54,15 @@ pub(crate) fn check_planned(told: &ToldEffect) -> Result<(), ApiError> {
 
 /// The same effect, if it is planned already and not yet settled.
 pub(crate) fn open_twin(before: &[Event], told: &ToldEffect) -> Option<SideEffectId> {
+    // What is recorded of two payloads may be the same though they are not: placeholders stand in them.
+    let hash = json!(payload_of(told.tool_name.as_str(), &told.payload));
+    let same = |event: &&Event| {
+        event.r#type == PLANNED && event.payload.get(HASH).and_then(|field| field.value()) == Some(&hash)
+    };
+    let same: Vec<&Value> =
+        before.iter().filter(same).filter_map(|event| event.payload.get("sideEffect")?.value()).collect();
     let twin = |effect: &SideEffect<Value>| {
-        effect.status == SideEffectStatus::Planned
-            && effect.tool_name == told.tool_name.as_str()
-            && effect.payload == told.payload
+        effect.status == SideEffectStatus::Planned && same.contains(&&json!(effect.id))
     };
     of(RunId::NIL, before).into_iter().find(twin).map(|effect| effect.id)
 }
@@ -86,7 +94,9 @@ pub(crate) fn executed(
 /// The event that announces it.
 pub(crate) fn plan(told: &ToldEffect, level: SideEffectLevel, id: SideEffectId) -> Told {
     let ToldEffect { tool_name, payload, .. } = told;
-    let fields = json!({ "sideEffect": id, "toolName": tool_name, "level": level, "payload": payload });
+    let hash = payload_of(tool_name.as_str(), payload);
+    let fields =
+        json!({ "sideEffect": id, "toolName": tool_name, "level": level, "payload": payload, HASH: hash });
     (PLANNED.to_owned(), members(fields))
 }
 

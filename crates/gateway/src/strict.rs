@@ -4,6 +4,7 @@ use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use http::StatusCode;
 use http::request::Parts;
+use redaction::has_secret;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -12,6 +13,9 @@ use crate::error::ApiError;
 /// A JSON body of the shape `T`.
 pub(crate) struct Body<T>(pub(crate) T);
 
+/// A JSON body of the shape `T` that is kept as it is written, and so may have no secret in it.
+pub(crate) struct Kept<T>(pub(crate) T);
+
 /// The query string as a `T`: every member a text, each at most once.
 pub(crate) struct Params<T>(pub(crate) T);
 
@@ -19,10 +23,42 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        let bytes = Bytes::from_request(request, state)
-            .await
-            .map_err(|error| ApiError::Body { status: error.status(), message: error.body_text() })?;
-        read(&bytes).map(Self)
+        read(&bytes_of(request, state).await?).map(Self)
+    }
+}
+
+async fn bytes_of<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, ApiError> {
+    let bytes = Bytes::from_request(request, state).await;
+    bytes.map_err(|error| ApiError::Body { status: error.status(), message: error.body_text() })
+}
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Kept<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let bytes = bytes_of(request, state).await?;
+        let value = read(&bytes)?;
+        // Read twice, because a value forgets members that are there twice.
+        if let Some(param) = secret_at(&read(&bytes)?, "") {
+            let message = format!("{param}: this looks like a secret; keep it in the vault and refer to it");
+            return Err(ApiError::Malformed { param, message });
+        }
+        Ok(Self(value))
+    }
+}
+
+/// Where in a value there is a secret.
+fn secret_at(value: &Value, at: &str) -> Option<String> {
+    let below = |name: &str| if at.is_empty() { name.to_owned() } else { format!("{at}.{name}") };
+    match value {
+        Value::String(text) => has_secret(text).then(|| at.to_owned()),
+        Value::Array(items) => {
+            items.iter().enumerate().find_map(|(index, item)| secret_at(item, &below(&index.to_string())))
+        }
+        Value::Object(members) => members.iter().find_map(|(name, member)| {
+            if has_secret(name) { Some(below("?")) } else { secret_at(member, &below(name)) }
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
 }
 

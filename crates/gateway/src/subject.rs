@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
+use redaction::Lexicon;
 use retention::{Actor, EraseError};
 use schema::{RunId, Subject, SubjectId};
 use schemars::JsonSchema;
@@ -49,7 +50,7 @@ pub(crate) async fn erase(
         });
     }
     let subject = Subject::try_from(subject).map_err(|_| ApiError::NoSuchSubject)?;
-    let reason = app.mask.apply(&reason).into_owned();
+    let reason = app.house.of(caller.tenant).recorded(&reason, &mut Lexicon::default(), true).into_owned();
     let actor = Actor { by: caller.actor(), app: caller.app, agent: caller.agent };
     let erased = app.keeper.erase(caller.tenant, &subject, &actor, &reason).await;
     let erased = erased.map_err(|error| match error {

@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use axum::Json;
 use axum::extract::State;
 use http::StatusCode;
+use identity::{Permission, Role};
 use schema::{Tenant, TenantId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,10 +18,8 @@ use crate::clock::now;
 use crate::error::{ApiError, unread, unrecorded};
 use crate::identity::Caller;
 use crate::page::Limit;
-use crate::strict::{Body, Params};
+use crate::strict::{Kept, Params};
 use crate::text::Name;
-
-const PAGE: NonZeroU32 = NonZeroU32::new(200).unwrap();
 
 /// A tenant to be made.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -59,7 +58,7 @@ pub(crate) struct TenantQuery {
 pub(crate) async fn create(
     State(app): State<App>,
     caller: Caller,
-    Body(NewTenant { name }): Body<NewTenant>,
+    Kept(NewTenant { name }): Kept<NewTenant>,
 ) -> Result<(StatusCode, Json<MadeTenant>), ApiError> {
     let at = now();
     let id = TenantId::new(at.as_millis(), app.random_bytes());
@@ -79,6 +78,10 @@ pub(crate) async fn create(
         ..Commit::default()
     };
     app.of(caller.tenant).commit(commit).await.map_err(unrecorded)?;
+    if let Some(user) = caller.user {
+        // Whoever makes one owns it; a key makes one for others to be invited to.
+        app.people.directory.make(id, user, Some(Role::Owner), Vec::new(), &caller.by(), at).await?;
+    }
     Ok((StatusCode::CREATED, Json(MadeTenant { tenant })))
 }
 
@@ -97,22 +100,18 @@ pub(crate) async fn meant(app: &App, caller: &Caller, named: Option<TenantId>) -
     match named {
         None => Ok(caller.tenant),
         Some(named) if named == caller.tenant => Ok(named),
-        Some(named) if caller.installation && exists(app, named).await? => Ok(named),
+        Some(named) if caller.may(Permission::InstallationManage) && find(app, named).await?.is_some() => {
+            Ok(named)
+        }
         Some(_) => Err(ApiError::NoSuchTenant),
     }
 }
 
-async fn exists(app: &App, wanted: TenantId) -> Result<bool, ApiError> {
-    let mut after = None;
-    loop {
-        let page = app.store.tenant_rows(after, PAGE).await.map_err(unread)?;
-        let Some(last) = page.last() else { return Ok(false) };
-        after = Some(last.id);
-        if page.iter().any(|tenant| tenant.id == wanted) {
-            return Ok(true);
-        }
-        if last.id > wanted {
-            return Ok(false);
-        }
-    }
+/// The tenant as its record says, if there is one.
+pub(crate) async fn find(app: &App, wanted: TenantId) -> Result<Option<Tenant>, ApiError> {
+    // Lists begin past an id: past the one before it, the first is it.
+    let before = u128::from_be_bytes(*wanted.as_bytes()).checked_sub(1);
+    let after = before.map(|before| TenantId::from_bytes(before.to_be_bytes()));
+    let rows = app.store.tenant_rows(after, NonZeroU32::MIN).await.map_err(unread)?;
+    Ok(rows.into_iter().next().filter(|tenant| tenant.id == wanted))
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use redaction::has_secret;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +33,11 @@ impl TryFrom<String> for Name {
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         let fits = (1..=120).contains(&text.chars().count()) && !text.chars().any(char::is_control);
-        if fits { Ok(Self(text)) } else { Err("expected 1 to 120 visible characters") }
+        if !fits {
+            return Err("expected 1 to 120 visible characters");
+        }
+        // A name is shown and kept as it is, wherever it stands.
+        if has_secret(&text) { Err("expected a name, and this looks like a secret") } else { Ok(Self(text)) }
     }
 }
 impl From<Name> for String {

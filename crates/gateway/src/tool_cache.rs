@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 
 use axum::Json;
 use axum::extract::State;
+use redaction::Lexicon;
 use schema::{Digest, SideEffectLevel, Subject, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -116,9 +117,9 @@ pub(crate) async fn store(
     if text.len() > MOST_BYTES {
         return Err(refused("result", "it is longer than 1 MiB"));
     }
-    // Nothing secret is kept, and a result with something masked in it is not what the tool gave.
-    if !matches!(app.mask.apply(&text), Cow::Borrowed(_)) {
-        let reason = Some("it has what looks like a credential in it");
+    // Nothing secret is kept, and a result with something taken out of it is not what the tool gave.
+    if matches!(app.house.of(caller.tenant).recorded(&text, &mut Lexicon::default(), true), Cow::Owned(_)) {
+        let reason = Some("it has a secret or personal data in it");
         return Ok(Json(ToolStored { stored: false, reason }));
     }
     let at = now();

@@ -74,6 +74,7 @@ pub(crate) async fn create(
     caller: Caller,
     Body(NewTrace { run_id, r#type, payload: fields }): Body<NewTrace>,
 ) -> Result<(StatusCode, Json<Traced>), ApiError> {
+    caller.must_reach(&run_id)?;
     check_names(&fields, "payload")?;
     let new = SideEffectId::new(now().as_millis(), app.random_bytes());
     let tenant = caller.tenant;
@@ -126,6 +127,7 @@ async fn plan(
     let model =
         before.first().and_then(|event| event.payload.get("model")?.value()?.as_str().map(str::to_owned));
     let flow = Flow::of_run(&decided.settings, &before);
+    let warned = decided.settings.tripwires.warn(tool, &told.payload);
     let asking = Asking {
         action,
         run: id,
@@ -134,6 +136,8 @@ async fn plan(
         level,
         cost: &|| Some(MicroUsd(0)),
         payload: &|| payload_of(tool, &told.payload),
+        labels: warned.labels,
+        barred: warned.barred,
         shaped: flow.as_ref().and_then(|flow| flow.shaped(tool, &told.payload)),
         approval: None,
         now: now(),
@@ -144,7 +148,10 @@ async fn plan(
         policies: judged.policies.text_for(caller.tenant).into_iter().collect(),
         records: judged.question.iter().filter_map(|question| question.change.clone()).collect(),
         settled: settled.into_iter().collect(),
-        jobs: judged.question.iter().flat_map(|question| question.jobs.clone()).collect(),
+        jobs: {
+            let asked = judged.question.iter().flat_map(|question| question.jobs.clone());
+            asked.chain(app.alarms(caller, id, std::iter::once(&judged), now()).await).collect()
+        },
         ..Commit::default()
     };
     let tell = |before: &[Event]| {
@@ -157,6 +164,8 @@ async fn plan(
         fields.insert("toolName".to_owned(), json!(tool));
         fields.insert("sideEffect".to_owned(), json!(effect));
         events.push(("policy.decided".to_owned(), fields));
+        let tripped = judged.tripwire_events().map(|(r#type, fields)| (r#type.to_owned(), members(fields)));
+        events.extend(tripped);
         if judged.verdict.effect == Effect::Deny && caller.gateway_mode == GatewayMode::Enforce {
             events.push(side_effect::blocked(effect));
         }

@@ -17,7 +17,7 @@ use crate::clock::now;
 use crate::error::{ApiError, unread};
 use crate::identity::Caller;
 use crate::page::Limit;
-use crate::strict::{Body, Params};
+use crate::strict::{Kept, Params};
 use crate::text::{Name, Note};
 
 /// A webhook to be made.
@@ -82,7 +82,7 @@ pub(crate) async fn list(
 pub(crate) async fn create(
     State(app): State<App>,
     caller: Caller,
-    Body(new): Body<NewWebhook>,
+    Kept(new): Kept<NewWebhook>,
 ) -> Result<(StatusCode, Json<MadeWebhook>), ApiError> {
     let webhook = new.into_webhook(&app, &caller)?;
     let secret = secret_of(app.logs.ring(), &webhook).ok_or(ApiError::Ledger)?;

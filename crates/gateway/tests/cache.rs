@@ -68,7 +68,7 @@ async fn what_cannot_be_kept_is_refused_by_its_place() {
         assert!(is_too_long || (refused.status == 400 && param == json!(member)), "{member}: {refused:?}");
     }
     let mut secret = good.clone();
-    secret["result"] = json!({ "token": "sk-proj-1234567890abcdef" });
+    secret["result"] = json!({ "token": "sk-proj-4fT9xQz7LmN2vB8kRw3YcJ6dHs1GpE5aUo0iXb" });
     assert_eq!(world.operate("POST", "/api/v1/tool-cache/store", &secret).await.json()["stored"], false);
     assert_eq!(
         world

@@ -61,6 +61,10 @@ async fn what_is_documented_is_there_and_nothing_else_is() {
 async fn what_is_not_public_is_closed_to_whoever_has_no_key() {
     let world = Setup::protected().start().await;
     for (method, path, operation) in operations() {
+        // Where somebody says who they are, it is for the handler to say who it is not.
+        if operation["x-punk-guard"] == "anyone" {
+            continue;
+        }
         let reply = world.send(&method, &path.replace(['{', '}'], ""), &[], &json!({})).await;
         let public = operation["x-punk-guard"] == "public";
         assert_eq!(reply.status == 401, !public, "{method} {path}: {reply:?}");

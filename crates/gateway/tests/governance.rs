@@ -147,9 +147,12 @@ async fn nobody_approves_who_may_not() {
     let both = world.key(&json!({ "name": "both", "scopes": ["gateway", "read", "approve"] })).await;
     let machine = world.key(&json!({ "name": "machine", "admin": true })).await;
     let approval = asked(&chat(&world, &both, "gpt-4-turbo", "hello").await);
-    for (who, key) in [("who asked", &both), ("a machine, admin or not", &machine)] {
+    for (who, key, code) in [
+        ("who asked", &both, "punk_vote_refused"),
+        ("a machine, admin or not", &machine, "punk_scope_missing"),
+    ] {
         let reply = decide(&world, key, &approval, "approve").await;
-        assert_eq!((reply.status, reply.code().as_str()), (403, "punk_vote_refused"), "{who}: {reply:?}");
+        assert_eq!((reply.status, reply.code().as_str()), (403, code), "{who}: {reply:?}");
     }
     let bare = json!({ "decision": "reject" });
     let reply = world.with(&ada, "POST", &format!("/api/v1/approvals/{approval}/decide"), &bare).await;

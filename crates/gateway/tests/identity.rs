@@ -40,6 +40,7 @@ async fn expired_key(world: &World) -> String {
         gateway_mode: GatewayMode::Enforce,
         requests_per_minute: None,
         created_by: None,
+        created_by_user: None,
         created_at: Timestamp::from_millis(1).unwrap(),
         expires_at: Some(Timestamp::from_millis(2).unwrap()),
         revoked_at: None,
@@ -363,7 +364,7 @@ async fn browsers_are_told_beforehand_what_pages_may_do() {
 
 #[tokio::test]
 async fn whoever_asks_too_often_is_told_when_to_come_back_and_leaves_nothing_behind() {
-    let rates = Rates { requests_per_minute: 3, chat_requests_per_minute: 1, ip_requests_per_minute: 0 };
+    let rates = Rates { requests_per_minute: 3, chat_requests_per_minute: 1, ..Rates::NONE };
     let world = Setup { rates, ..Setup::open() }.start().await;
     let chat = json!({ "model": "gpt-4o", "messages": [{ "role": "user", "content": "hi" }] });
     let first = world.send("POST", "/v1/chat/completions", &[], &chat).await;
@@ -388,8 +389,7 @@ async fn whoever_asks_too_often_is_told_when_to_come_back_and_leaves_nothing_beh
 
 #[tokio::test]
 async fn a_key_has_its_own_limit_and_is_not_held_up_by_others() {
-    let rates = Rates { requests_per_minute: 0, chat_requests_per_minute: 0, ip_requests_per_minute: 0 };
-    let world = Setup { rates, ..Setup::protected() }.start().await;
+    let world = Setup::protected().start().await;
     let (_, two) = key(&world, OPERATOR, json!({ "name": "two", "requestsPerMinute": 2 })).await;
     let (_, other) = key(&world, OPERATOR, json!({ "name": "other", "requestsPerMinute": 2 })).await;
     let mut statuses = Vec::new();

@@ -11,3 +11,9 @@ fn the_openapi_document_is_up_to_date() {
 fn the_reference_is_up_to_date() {
     expect_test::expect_file!["../../../docs/reference/api.md"].assert_eq(&gateway::reference::markdown());
 }
+
+#[test]
+fn the_table_of_permissions_is_up_to_date() {
+    expect_test::expect_file!["../../../docs/reference/permissions.md"]
+        .assert_eq(&identity::role::markdown());
+}

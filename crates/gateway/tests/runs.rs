@@ -146,7 +146,7 @@ async fn a_side_effect_is_planned_then_executed_and_never_the_other_way_round() 
 #[tokio::test]
 async fn an_ingested_prompt_is_a_completed_run_that_cost_nothing_here() {
     let world = Setup::protected().start().await;
-    let body = json!({ "source": "claude-code", "prompt": "Fix it, key sk-proj-1234567890", "sessionId": "s-1", "metadata": { "cwd": "/x" } });
+    let body = json!({ "source": "claude-code", "prompt": "Fix it, key sk-proj-4fT9xQz7LmN2vB8kRw3YcJ6dHs1GpE5aUo0iXb", "sessionId": "s-1", "metadata": { "cwd": "/x" } });
     let made = world.operate("POST", "/api/v1/ingest/prompt", &body).await;
     assert_eq!(made.status, 201, "{made:?}");
     let run = made.json()["runId"].as_str().unwrap().to_owned();
@@ -155,7 +155,7 @@ async fn an_ingested_prompt_is_a_completed_run_that_cost_nothing_here() {
         (&detail["run"]["kind"], &detail["run"]["status"], &detail["run"]["costUsd"]),
         (&json!("ingest"), &json!("completed"), &json!(0.0))
     );
-    assert_eq!(detail["events"][0]["payload"]["prompt"], "Fix it, key sk-[masked]");
+    assert_eq!(detail["events"][0]["payload"]["prompt"], "Fix it, key ⟨secret:1⟩");
 }
 
 #[tokio::test]

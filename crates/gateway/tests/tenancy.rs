@@ -43,6 +43,11 @@ struct Tenant {
     exception: String,
     budget: String,
     webhook: String,
+    credential: String,
+    /// Somebody who is a member here.
+    user: String,
+    invitation: String,
+    service_account: String,
     subject: String,
     /// A word that is in everything of its own.
     mark: String,
@@ -81,12 +86,26 @@ impl Tenant {
         let hook = world.send("POST", "/api/v1/webhooks", &headers, &hook).await.json();
         let budget = json!({ "name": mark, "limitUsd": 1000, "per": "tenant", "window": "day" });
         let budget = world.send("POST", "/api/v1/budgets", &headers, &budget).await.json();
+        let secret = json!({ "name": mark, "kind": "tool", "value": format!("value-of-{mark}") });
+        let credential = world.send("POST", "/api/v1/credentials", &headers, &secret).await.json();
+        let email = format!("{mark}@example.org");
+        let user = world.person(&email, "viewer", Some(&id)).await;
+        // So that whoever is tried is not the last who owns it.
+        world.person(&format!("owner-{email}"), "owner", Some(&id)).await;
+        let invite = json!({ "email": format!("guest-{email}"), "role": "viewer" });
+        let invited = world.send("POST", "/api/v1/invitations", &headers, &invite).await.json();
+        let robot = json!({ "name": mark });
+        let robot = world.send("POST", "/api/v1/service-accounts", &headers, &robot).await.json();
         let job = dead_job(world, id.parse().unwrap(), &mark).await;
         Self {
             approval: text(&planned["approvalId"]),
             exception: text(&excepted["exception"]["id"]),
             budget: text(&budget["id"]),
             webhook: text(&hook["webhook"]["id"]),
+            credential: text(&credential["credential"]["id"]),
+            user: text(&user["id"]),
+            invitation: text(&invited["invitation"]["id"]),
+            service_account: text(&robot["serviceAccount"]["id"]),
             spare: text(&spare["key"]["id"]),
             id,
             token,
@@ -100,7 +119,7 @@ impl Tenant {
 
     /// Whether a text has anything of this tenant in it.
     fn is_in(&self, text: &str) -> bool {
-        [&self.id, &self.token, &self.key, &self.spare, &self.run, &self.job, &self.mark]
+        [&self.id, &self.token, &self.key, &self.spare, &self.run, &self.job, &self.user, &self.mark]
             .iter()
             .any(|word| text.contains(word.as_str()))
     }
@@ -116,6 +135,10 @@ impl Tenant {
             (.., "#/components/schemas/Id_exc") => Some(&self.exception),
             (.., "#/components/schemas/Id_bud") => Some(&self.budget),
             (.., "#/components/schemas/Id_whk") => Some(&self.webhook),
+            (.., "#/components/schemas/Id_crd") => Some(&self.credential),
+            (.., "#/components/schemas/Id_usr") => Some(&self.user),
+            (.., "#/components/schemas/Id_inv") => Some(&self.invitation),
+            (.., "#/components/schemas/Id_sva") => Some(&self.service_account),
             ("/api/v1/agents/{name}", "name", _) => Some(&self.mark),
             (.., "#/components/schemas/Id_ten") => Some(&self.id),
             (.., "#/components/schemas/Subject") if path.contains("{subject}") => Some(&self.subject),
@@ -186,7 +209,10 @@ impl Operation {
 
     /// Whether a tenant's own key may call it.
     fn is_for_tenants(&self) -> bool {
-        !matches!(self.told["x-punk-guard"].as_str().unwrap(), "public" | "installation")
+        !matches!(
+            self.told["x-punk-guard"].as_str().unwrap(),
+            "public" | "anyone" | "person" | "installation:manage" | "policy:reload" | "organisation:manage"
+        )
     }
 
     fn is_stream(&self) -> bool {
@@ -316,8 +342,9 @@ async fn the_owner_finds_what_a_stranger_does_not() {
         .into_iter()
         .filter(|operation| operation.is_for_tenants() && !operation.is_stream())
         .collect();
-    // What takes something away comes last.
-    operations.sort_by_key(|operation| operation.method == "DELETE");
+    // What takes something away comes last, and the whole after its parts.
+    let part = |operation: &Operation| if operation.method == "DELETE" { operation.path.len() } else { 0 };
+    operations.sort_by_key(|operation| (operation.method == "DELETE", std::cmp::Reverse(part(operation))));
     for operation in operations {
         let (mut body, ids) = operation.body(&document, &owner);
         if let Some(members) = body.as_object_mut() {

@@ -33,6 +33,15 @@ impl Asked {
     }
 }
 
+impl Asked {
+    /// The same request, with another body.
+    pub(crate) fn with_body(self, body: Value) -> Result<Self, ApiError> {
+        let bytes = Bytes::from(body.to_string());
+        let request = Arc::new(self.wire.read_request(&body).map_err(refused)?);
+        Ok(Self { bytes, body, request, ..self })
+    }
+}
+
 /// What the headers wish about kept answers.
 pub(crate) fn wish(headers: &HeaderMap) -> Result<Wish, ApiError> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());

@@ -15,6 +15,7 @@ use serde_json::json;
 use wire::{Wire, count, splice};
 
 use super::asked::{read_bytes, read_json, refused};
+use super::look;
 use crate::app::App;
 use crate::clock::now;
 use crate::error::ApiError;
@@ -41,6 +42,7 @@ async fn counted(
     let bytes = read_bytes(body)?;
     let body = read_json(&bytes)?;
     let request = count::read(&body).map_err(refused)?;
+    let bytes = look(app, caller, &body).await?.told.map_or(bytes, |told| Bytes::from(told.to_string()));
     let resolution = app.resolve(&request.model)?;
     let choice = resolution.groups.first().and_then(|group| group.first());
     let upstream = choice.and_then(|choice| Some((choice, app.models.upstreams.get(&choice.upstream)?)));
@@ -70,6 +72,8 @@ async fn leave(app: &App, caller: &Caller, model: &str) -> Result<Option<EffectP
         // To count costs nothing, and there is nothing in it that anybody would have to approve.
         cost: &|| Some(MicroUsd(0)),
         payload: &|| sha256(b"count_tokens"),
+        labels: Vec::new(),
+        barred: Vec::new(),
         shaped: None,
         approval: None,
         now: at,

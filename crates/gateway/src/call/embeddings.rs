@@ -23,7 +23,7 @@ use super::live::{own, told, unanswered};
 use super::open_run::{End, OpenRun, settled};
 use super::record::{ModelCall, Saved};
 use super::tongue::signed;
-use super::{Beginning, begin};
+use super::{Beginning, begin, look};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::identity::Caller;
@@ -50,6 +50,12 @@ async fn answered(
 ) -> Result<Response, ApiError> {
     let bytes = read_bytes(body)?;
     let body = read_json(&bytes)?;
+    embeddings::read(&body).map_err(refused)?;
+    let mut seen = look(app, &caller, &body).await?;
+    let (bytes, body) = match seen.told.take() {
+        Some(told) => (Bytes::from(told.to_string()), told),
+        None => (bytes, body),
+    };
     let embed = embeddings::read(&body).map_err(refused)?;
     let resolution = app.resolve(&embed.model)?;
     let targets = targets(app, &resolution, embed.dimensions)?;
@@ -59,6 +65,7 @@ async fn answered(
         action: Action::model_embed(),
         model: &resolution.canonical,
         body: &body,
+        seen,
         request: Arc::new(as_request(&embed)),
         headers,
     };
@@ -131,6 +138,7 @@ async fn asked(
         Next::Answer(reply) | Next::Last(reply) => reply,
         Next::Failed(error) => return Err(unanswered(run, &error)),
         Next::Unavailable { retry_after } => return Err(ApiError::Resting { run, retry_after }),
+        Next::Keyless { upstream } => return Err(ApiError::keyless(run, &upstream, trying.records())),
         Next::Unfit => return Err(ApiError::Unserved { run }),
     };
     if !reply.status.is_success() {

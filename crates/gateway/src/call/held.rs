@@ -9,17 +9,14 @@ use serde_json::Value;
 use store::RecordKind;
 use wire::Answer;
 
-use super::asked::Asked;
 use super::hash_of;
 use super::open_run::OpenRun;
 use super::recall;
-use super::record::Saved;
+use super::record::{Opening, Saved};
 use super::tongue::Tongue;
 use crate::app::App;
 use crate::append::events;
 use crate::error::{ApiError, unread};
-use crate::identity::Caller;
-use crate::record::{VALUE_DEPTH, recordable};
 
 /// An answer that waits for an approval.
 pub(crate) struct HeldAnswer {
@@ -31,10 +28,10 @@ pub(crate) struct HeldAnswer {
 /// The answer that an approval is about; nothing, if it is about something else than an answer.
 pub(crate) async fn find(
     app: &App,
-    caller: &Caller,
+    opening: &Opening,
     id: ApprovalId,
-    asked: &Asked,
 ) -> Result<Option<HeldAnswer>, ApiError> {
+    let caller = &opening.caller;
     let record = app.of(caller.tenant).record(RecordKind::Approval, &id.to_string()).await.map_err(unread)?;
     let Some(record) = record else {
         return Err(ApiError::ApprovalUnfit { id, why: "there is no such approval".to_owned() });
@@ -51,8 +48,8 @@ pub(crate) async fn find(
     let answer = field("run.finished", "answer").and_then(|answer| serde_json::from_value(answer).ok());
     let Some(answer) = answer else { return Ok(None) };
     // What was recorded is what may be recorded; this request is held against that.
-    let same = recordable(asked.body.clone(), &app.mask, VALUE_DEPTH);
-    if field("run.started", "request").is_none_or(|request| hash_of(&request) != hash_of(&same)) {
+    let same = hash_of(&opening.request);
+    if field("run.started", "request").is_none_or(|request| hash_of(&request) != same) {
         return Err(ApiError::ApprovalUnfit { id, why: "it was given for another request".to_owned() });
     }
     Ok(Some(HeldAnswer { approval: id, run: approval.run_id, answer }))

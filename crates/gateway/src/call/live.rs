@@ -49,8 +49,14 @@ pub(crate) async fn answer(
         Ok(Heard::Whole { ready, headers, bytes, answer }) => {
             open.used(&answer);
             let (run, explanation) = (open.opening.run, open.explanation.clone());
+            let mut told = answer.clone();
+            let response = match open.reveal(&mut told) {
+                Err(barred) => return Err(open.bar(barred, &answer).await),
+                Ok(_) if ready.wire != tongue.wire => tongue.tell(&told),
+                Ok(false) => own(bytes),
+                Ok(true) => own(retold(&open, &bytes)),
+            };
             open.answered(&answer, Saved::default()).await?;
-            let response = if ready.wire == tongue.wire { own(bytes) } else { tongue.tell(&answer) };
             Ok(signed((headers, response).into_response(), run, &explanation))
         }
         Ok(Heard::Stream { ready, reply }) => {
@@ -98,6 +104,7 @@ async fn ask<'r>(
             Next::Last(reply) => (reply, true),
             Next::Failed(error) => break Err(unanswered(run, &error)),
             Next::Unavailable { retry_after } => break Err(ApiError::Resting { run, retry_after }),
+            Next::Keyless { upstream } => break Err(ApiError::keyless(run, &upstream, trying.records())),
             Next::Unfit => break Err(ApiError::Unserved { run }),
         };
         let Some(ready) = ready_for(groups, &reply.target) else { break Err(ApiError::Unserved { run }) };
@@ -229,6 +236,14 @@ pub(super) fn unanswered(run: schema::RunId, error: &UpstreamError) -> ApiError 
     }
 }
 
+/// The upstream's own answer, with what the caller may have of it.
+fn retold(open: &OpenRun, bytes: &Bytes) -> Bytes {
+    // It was read as JSON before, and nothing in it is barred.
+    let mut body: serde_json::Value = serde_json::from_slice(bytes).unwrap_or_default();
+    let _ = open.discretion().reveal_value(&mut body, &open.lexicon);
+    Bytes::from(body.to_string())
+}
+
 /// The upstream's own bytes.
 pub(super) fn own(bytes: Bytes) -> Response {
     ([(CONTENT_TYPE, HeaderValue::from_static("application/json"))], bytes).into_response()
@@ -262,8 +277,12 @@ async fn pretend(
         streamed(Relay::new(source, voice, tongue, open, Saved::default()).holding(held))
     } else {
         open.used(&answer);
+        let mut told = answer.clone();
+        if let Err(barred) = open.reveal(&mut told) {
+            return Err(open.bar(barred, &answer).await);
+        }
         open.answered(&answer, Saved::default()).await?;
-        tongue.tell(&answer)
+        tongue.tell(&told)
     };
     Ok(signed(response, run, &explanation))
 }

@@ -34,11 +34,12 @@ use cache::exact_key;
 use governance::{Action, EffectPermit};
 use http::HeaderMap;
 use ledger::sha256;
+use redaction::Lexicon;
 use router::{Plan, Question, Walk};
 use schema::{
     ApprovalId, Digest, Effect, GatewayMode, Route, RouteExplanation, RunKind, SideEffectLevel, Timestamp,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use wire::{Request, Wire};
 
 use self::asked::{Asked, read_bytes, refused};
@@ -47,6 +48,7 @@ use self::outgoing::Outgoing;
 use self::record::{Keep, Opening};
 use crate::app::App;
 use crate::clock::now;
+use crate::discretion::Seen;
 use crate::error::ApiError;
 use crate::governor::Asking;
 use crate::identity::Caller;
@@ -88,9 +90,16 @@ async fn told(
     let answered = async {
         let asked = Asked::read(wire, headers, read_bytes(body)?)?;
         let asked = continuing::as_the_vendor_knows_it(app, &caller, asked).await;
+        let mut seen = look(app, &caller, &asked.body).await?;
+        let asked = match seen.told.take() {
+            Some(told) => asked.with_body(told)?,
+            None => asked,
+        };
+        let wires = app.decided(caller.tenant).await?.settings.tripwires;
+        seen.heed(wires.signals(&asked.request));
         let resolution = app.resolve(&asked.request.model)?;
         let outgoing = Outgoing::prepare(&asked, &resolution, &app.models.upstreams).map_err(refused)?;
-        answer(app, caller, headers, &asked, &resolution.canonical, &outgoing).await
+        answer(app, caller, headers, (&asked, seen), &resolution.canonical, &outgoing).await
     };
     let answered = answered.await;
     answered.unwrap_or_else(|error| error.respond(wire.into()))
@@ -101,7 +110,7 @@ async fn answer(
     app: &App,
     caller: Caller,
     headers: &HeaderMap,
-    asked: &Asked,
+    (asked, seen): (&Asked, Seen),
     model: &str,
     outgoing: &Outgoing,
 ) -> Result<Response, ApiError> {
@@ -115,6 +124,7 @@ async fn answer(
         action: Action::model_chat(),
         model,
         body: &asked.body,
+        seen,
         request: asked.request.clone(),
         headers,
     };
@@ -122,7 +132,7 @@ async fn answer(
     let Some(permit) = permit else { return Err(open.block().await) };
     let (run, tongue) = (open.opening.run, open.tongue());
     if let Some(id) = named_approval(headers)? {
-        match held::find(app, &open.opening.caller, id, asked).await {
+        match held::find(app, &open.opening, id).await {
             Ok(Some(held)) => return held::answer(open, tongue, held, asked.request.stream).await,
             Ok(None) => {}
             Err(error) => return Err(open.fail(error).await),
@@ -136,6 +146,13 @@ async fn answer(
     }
 }
 
+/// Looks at what a caller sends, before anybody else is told of it. What cannot be looked at as the tenant wants is not sent.
+async fn look(app: &App, caller: &Caller, body: &Value) -> Result<Seen, ApiError> {
+    app.decided(caller.tenant).await?;
+    let observes = caller.gateway_mode == GatewayMode::Observe;
+    Ok(app.house.of(caller.tenant).look(body, observes))
+}
+
 /// How a run begins.
 struct Beginning<'b> {
     kind: RunKind,
@@ -143,7 +160,10 @@ struct Beginning<'b> {
     action: Action,
     /// The model's canonical name.
     model: &'b str,
+    /// As the model is told it.
     body: &'b Value,
+    /// What was found in what was sent.
+    seen: Seen,
     request: Arc<Request>,
     headers: &'b HeaderMap,
 }
@@ -154,7 +174,8 @@ async fn begin(
     caller: Caller,
     beginning: Beginning<'_>,
 ) -> Result<(OpenRun, Option<EffectPermit>), ApiError> {
-    let Beginning { kind, wire, action, model, body, request, headers } = beginning;
+    let Beginning { kind, wire, action, model, body, seen, request, headers } = beginning;
+    let Seen { recorded, lexicon, labels, barred, signals, .. } = seen;
     let trace = Trace::of(headers);
     let started_at = now();
     let run = app.new_run(started_at);
@@ -166,6 +187,8 @@ async fn begin(
         level: SideEffectLevel::Pure,
         cost: &|| app.models.expected_cost(model, &request),
         payload: &|| hash_of(body),
+        labels: labels.into_iter().collect(),
+        barred,
         shaped: None,
         approval: named_approval(headers)?,
         now: started_at,
@@ -187,12 +210,14 @@ async fn begin(
         model: model.to_owned(),
         stream: request.stream,
         trace: trace.id().map(str::to_owned),
-        request: body.clone(),
+        request: recorded,
+        signals,
         judged,
         started_at,
     };
     let mut open = OpenRun::new(app, opening, request, &trace, explanation);
     open.held = held;
+    open.lexicon = lexicon;
     Ok((open, permit))
 }
 
@@ -201,8 +226,10 @@ async fn choose(app: &App, open: &mut OpenRun, asked: &Asked, model: &str) -> Op
     let opening = open.opening.clone();
     let caller = &opening.caller;
     let rules = asked.wish.over(&app.cache_rules(caller.tenant).await);
-    let key =
-        rules.enabled.then(|| exact_key(&asked.request, &asked.body, model, caller.subject.as_ref(), &rules));
+    let key = rules.enabled.then(|| {
+        let key = exact_key(&asked.request, &asked.body, model, caller.subject.as_ref(), &rules)?;
+        Ok(with_told(key, &open.lexicon))
+    });
     let store = app.of(caller.tenant);
     let question = Question {
         tenant: caller.tenant,
@@ -229,6 +256,17 @@ async fn choose(app: &App, open: &mut OpenRun, asked: &Asked, model: &str) -> Op
         _ => {}
     }
     plan
+}
+
+/// The key of a request in which the model was told values that stand in what is kept as placeholders: the same request is
+/// one with the same values in the same places.
+fn with_told(key: Digest, lexicon: &Lexicon) -> Digest {
+    let mut told = lexicon.told().peekable();
+    if told.peek().is_none() {
+        return key;
+    }
+    let told: Vec<(String, &str)> = told.collect();
+    sha256(json!([key, told]).to_string().as_bytes())
 }
 
 /// So many seconds later, or the last moment there is.

@@ -2,10 +2,14 @@
 
 use std::sync::Arc;
 
+use governance::Action;
 use http::HeaderMap;
 use providers::upstream::Attempt;
+use redaction::Lexicon;
 use router::Estimate;
-use schema::{Digest, Effect, MicroUsd, RouteExplanation, RunStatus, Usage};
+use schema::{
+    Digest, Effect, GatewayMode, MicroUsd, Route, RouteExplanation, RunStatus, SideEffectLevel, Usage,
+};
 use serde_json::Value;
 use tokio::task::JoinHandle;
 use wire::{Answer, Part, Request};
@@ -16,8 +20,9 @@ use super::tongue::Tongue;
 use super::wanted::Wanted;
 use crate::app::App;
 use crate::clock::{Stopwatch, now};
+use crate::discretion::{Barred, Discretion};
 use crate::error::{ApiError, unrecorded};
-use crate::governor::Held;
+use crate::governor::{Asking, Held, Judgement};
 use crate::identity::Caller;
 
 /// A run that has begun. Dropped before it is ended, it is recorded as cancelled, with the usage so far: the caller hung
@@ -42,6 +47,10 @@ pub(crate) struct OpenRun {
     pub(crate) recalled: Option<Digest>,
     /// What the answer wants done, as it was judged.
     pub(crate) wanted: Vec<Wanted>,
+    /// What stands for what the caller sent.
+    pub(crate) lexicon: Lexicon,
+    /// Why the caller does not get the answer, if something in it must not leave.
+    barred: Option<Judgement>,
     /// What is set aside for it, until it is known what was spent.
     pub(crate) held: Option<Held>,
     /// Identical requests wait until this is gone: when the answer is where they can find it.
@@ -122,6 +131,8 @@ impl OpenRun {
             keep: None,
             recalled: None,
             held: None,
+            lexicon: Lexicon::default(),
+            barred: None,
             wanted: Vec::new(),
             lead: None,
             ended: false,
@@ -177,6 +188,7 @@ impl OpenRun {
 
     /// Ends the run with an error. What is returned is for the caller: that error, or that it could not be recorded.
     pub(crate) async fn fail(mut self, error: ApiError) -> ApiError {
+        let error = error.discreet(&self.discretion());
         let (code, message) = error.in_brief();
         if error.may_be_billed() {
             self.used(&Answer::nothing());
@@ -186,6 +198,54 @@ impl OpenRun {
         match settled(self.end(End::Failed { code, message, answer: None })).await {
             Ok(()) => error,
             Err(unrecorded) => unrecorded,
+        }
+    }
+
+    /// What may be told to whom, for this caller.
+    pub(crate) fn discretion(&self) -> Arc<Discretion> {
+        self.app.house.of(self.opening.caller.tenant)
+    }
+
+    /// Whether the caller only observes, so that nothing is kept from it.
+    pub(crate) fn observes(&self) -> bool {
+        self.opening.caller.gateway_mode == GatewayMode::Observe
+    }
+
+    /// Makes an answer what the caller may have. Whether anything changed.
+    pub(crate) fn reveal(&self, answer: &mut Answer) -> Result<bool, Barred> {
+        if self.observes() { Ok(false) } else { self.discretion().reveal(answer, &self.lexicon) }
+    }
+
+    /// Ends the run without its answer, because something in it must not leave.
+    pub(crate) async fn bar(mut self, Barred(name): Barred, answer: &Answer) -> ApiError {
+        let run = self.opening.run;
+        let asking = Asking {
+            action: Action::model_answer(),
+            run,
+            model: Some(&self.opening.model),
+            tool: None,
+            level: SideEffectLevel::Pure,
+            cost: &|| Some(MicroUsd(0)),
+            payload: &|| self.opening.judged.policies.digest,
+            labels: self.opening.judged.facts.labels.clone(),
+            barred: vec![name.clone()],
+            shaped: None,
+            approval: None,
+            now: now(),
+        };
+        let mut judged = match self.app.judge(&self.opening.caller, asking).await {
+            Ok(judged) => judged,
+            Err(error) => return self.fail(error).await,
+        };
+        self.app.give_back(&self.opening.caller, judged.held.take()).await;
+        let verdict = judged.verdict.clone();
+        self.explanation.route = Route::Blocked;
+        self.explanation.reason = format!("the answer has in it what must not leave ({name})");
+        self.explanation.verdict = verdict.clone();
+        self.barred = Some(judged);
+        match settled(self.end(End::Held { answer: recorded(answer) })).await {
+            Ok(()) => ApiError::Blocked { run, verdict, approval: None },
+            Err(error) => error,
         }
     }
 
@@ -243,8 +303,11 @@ impl OpenRun {
         let of_calls = wanted.iter_mut().filter_map(|wanted| wanted.judged.held.take());
         let of_calls = of_calls.map(|held| held.settle(Some(MicroUsd(0))));
         let settled = self.held.take().map(|held| held.settle(cost)).into_iter().chain(of_calls).collect();
+        let barred = self.barred.take();
+        let mut lexicon = std::mem::take(&mut self.lexicon);
         let ending = Ending {
             wanted,
+            barred,
             settled,
             status,
             ghost_saved: self.ghost_saved(),
@@ -262,8 +325,12 @@ impl OpenRun {
         };
         let tasks = app.tasks.clone();
         tasks.spawn(async move {
-            let commit = record::commit(&opening, &ending, &app.mask, |count| app.salts(count));
-            let commit = commit.map_err(unrecorded)?;
+            let discretion = app.house.of(opening.caller.tenant);
+            let commit =
+                record::commit(&opening, &ending, (&discretion, &mut lexicon), |count| app.salts(count));
+            let mut commit = commit.map_err(unrecorded)?;
+            let judged = record::judgements(&opening, &ending);
+            commit.jobs.extend(app.alarms(&opening.caller, opening.run, judged, ending.finished_at).await);
             let written = app.of(opening.caller.tenant).commit(commit).await.map_err(unrecorded);
             if written.is_ok() {
                 let judged = record::judgements(&opening, &ending);

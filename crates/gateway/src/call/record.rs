@@ -5,15 +5,16 @@ use std::num::NonZeroU32;
 use ledger::canonical::CanonicalError;
 use ledger::{Recorder, Salt};
 use providers::upstream::Attempt;
+use redaction::Lexicon;
 use schema::{Digest, MicroUsd, RouteExplanation, RunId, RunKind, RunStatus, Timestamp, Usage};
 use serde_json::{Map, Value, json};
 use store::{Append, CacheKind, CacheWrite, Commit, Settle, Settlement};
-use telemetry::mask::Mask;
+use wire::Answer;
 
 use super::wanted::Wanted;
+use crate::discretion::{Discretion, recordable};
 use crate::governor::{InForce, Judgement, Question};
 use crate::identity::Caller;
-use crate::record::{VALUE_DEPTH, recordable};
 
 /// How a run began.
 pub(crate) struct Opening {
@@ -26,7 +27,10 @@ pub(crate) struct Opening {
     pub(crate) stream: bool,
     /// The caller's trace that it is a part of.
     pub(crate) trace: Option<String>,
+    /// As it is recorded.
     pub(crate) request: Value,
+    /// What untrusted text in it tries.
+    pub(crate) signals: Vec<Value>,
     pub(crate) judged: Judgement,
     pub(crate) started_at: Timestamp,
 }
@@ -52,6 +56,8 @@ pub(crate) struct Ending {
     pub(crate) recalled: Option<Digest>,
     /// What the answer wants done.
     pub(crate) wanted: Vec<Wanted>,
+    /// Why the caller does not get the answer, if something in it must not leave.
+    pub(crate) barred: Option<Judgement>,
     /// What was used of limits.
     pub(crate) settled: Vec<Settlement>,
     pub(crate) finished_at: Timestamp,
@@ -105,14 +111,18 @@ pub(crate) struct Keep {
 pub(crate) fn commit(
     opening: &Opening,
     ending: &Ending,
-    mask: &Mask,
+    (discretion, lexicon): (&Discretion, &mut Lexicon),
     salts: impl FnOnce(usize) -> Vec<Salt>,
 ) -> Result<Commit, CanonicalError> {
     let mut events = events(opening, ending);
-    for value in events.iter_mut().flat_map(|(.., fields)| fields.values_mut()) {
-        *value = recordable(value.take(), mask, VALUE_DEPTH);
+    for (.., fields) in &mut events {
+        *fields = recordable(std::mem::take(fields), discretion, lexicon);
     }
-    let keep = ending.keep.filter(|keep| keep_answer(&mut events, ending, *keep));
+    if let Some((.., started)) = events.first_mut() {
+        // It was looked at when it came.
+        started.insert("request".to_owned(), opening.request.clone());
+    }
+    let keep = ending.keep.filter(|keep| keep_answer(&mut events, ending, *keep, (discretion, lexicon)));
     let count = events.iter().map(|(.., fields)| fields.len()).sum();
     // Enough salts are drawn for every field, so the fallback is never taken.
     let mut salts = salts(count).into_iter();
@@ -141,7 +151,8 @@ pub(crate) fn judgements<'r>(
     opening: &'r Opening,
     ending: &'r Ending,
 ) -> impl Iterator<Item = &'r Judgement> {
-    std::iter::once(&opening.judged).chain(ending.wanted.iter().map(|wanted| &wanted.judged))
+    let wanted = ending.wanted.iter().map(|wanted| &wanted.judged);
+    std::iter::once(&opening.judged).chain(wanted).chain(&ending.barred)
 }
 
 /// All that people are asked in a run.
@@ -159,16 +170,36 @@ fn policies(opening: &Opening, ending: &Ending) -> Vec<String> {
 /// An event on its way to the record.
 type Told = (Timestamp, &'static str, Map<String, Value>);
 
-/// Notes at the end of the run what its answer is kept under. An answer that is not recorded as it was given cannot be
-/// given again, and is not kept.
-fn keep_answer(events: &mut [Told], ending: &Ending, keep: Keep) -> bool {
+/// Notes at the end of the run what its answer is kept under. An answer that cannot be made again of what is recorded is not
+/// kept.
+fn keep_answer(
+    events: &mut [Told],
+    ending: &Ending,
+    keep: Keep,
+    (discretion, lexicon): (&Discretion, &Lexicon),
+) -> bool {
     let Some((.., finished)) = events.last_mut() else { return false };
-    let answer = finished.get("answer").filter(|answer| Some(*answer) == ending.answer.as_ref());
+    let same = |recorded: &&Value| {
+        let given = ending.answer.as_ref();
+        Some(*recorded) == given
+            || given.is_some_and(|given| same_when_told(given, recorded, discretion, lexicon))
+    };
+    let answer = finished.get("answer").filter(same);
     let Some(bytes) = answer.map(|answer| answer.to_string().len()) else { return false };
     finished.insert("cacheKey".to_owned(), json!(keep.key));
     finished.insert("cacheExpiresAt".to_owned(), json!(keep.until));
     finished.insert("cacheBytes".to_owned(), json!(bytes));
     true
+}
+
+/// Whether a caller who sent the same would be told the same by what is recorded as by what was given.
+fn same_when_told(given: &Value, recorded: &Value, discretion: &Discretion, lexicon: &Lexicon) -> bool {
+    let told = |answer: &Value| {
+        let mut answer: Answer = serde_json::from_value(answer.clone()).ok()?;
+        discretion.reveal(&mut answer, lexicon).ok()?;
+        Some(answer)
+    };
+    !lexicon.has_grown() && told(given).is_some_and(|given| Some(given) == told(recorded))
 }
 
 fn events(opening: &Opening, ending: &Ending) -> Vec<Told> {
@@ -177,13 +208,15 @@ fn events(opening: &Opening, ending: &Ending) -> Vec<Told> {
     let mut started = json!({
         "kind": opening.kind, "app": app, "agent": agent, "subject": subject, "gatewayMode": gateway_mode,
         "keyId": key, "model": opening.model, "wire": opening.wire, "stream": opening.stream,
-        "request": opening.request,
     });
     if let Some(trace) = &opening.trace {
         started["traceId"] = json!(trace);
     }
     let decided = opening.judged.event();
     let mut events = vec![(started_at, "run.started", started), (started_at, "policy.decided", decided)];
+    for signal in &opening.signals {
+        events.push((started_at, "tripwire.signalled", signal.clone()));
+    }
     for attempt in &ending.attempts {
         events.push((finished_at, "model.attempted", attempt.clone()));
     }
@@ -196,6 +229,12 @@ fn events(opening: &Opening, ending: &Ending) -> Vec<Told> {
         events.push((finished_at, "model.completed", completed));
     }
     for (r#type, fields) in ending.wanted.iter().flat_map(Wanted::events) {
+        events.push((finished_at, r#type, fields));
+    }
+    if let Some(barred) = &ending.barred {
+        events.push((finished_at, "policy.decided", barred.event()));
+    }
+    for (r#type, fields) in judgements(opening, ending).flat_map(Judgement::tripwire_events) {
         events.push((finished_at, r#type, fields));
     }
     let mut finished = json!({

@@ -3,17 +3,23 @@
 use std::future::Future as _;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::Frame;
 use tokio::task::JoinHandle;
+use tokio::time::{Sleep, sleep};
 use wire::{Delta, Gather, Piece, Writer};
 
 use super::open_run::{End, OpenRun, recorded};
 use super::record::Saved;
 use super::source::{Cut, Source};
 use super::tongue::Tongue;
+use crate::discretion::{Barred, Passed, Screen};
 use crate::error::ApiError;
+
+/// After so long without a word, a word that waits for the next is told.
+const LULL: Duration = Duration::from_millis(250);
 
 /// The body of a streamed answer.
 ///
@@ -32,6 +38,10 @@ pub(crate) struct Relay {
     held: Vec<u8>,
     /// What the frame at hand says.
     deltas: Vec<Delta>,
+    /// Frames wait here until all that is in them was looked at.
+    screen: Screen,
+    /// How long nothing has come while something waits: the time that is left, or that it is over.
+    lull: Option<Option<Pin<Box<Sleep>>>>,
     run: Option<OpenRun>,
     saved: Saved,
     /// Whether calls are kept back until all of them were judged.
@@ -61,10 +71,13 @@ enum State {
 
 impl Relay {
     pub(crate) fn new(source: Source, voice: Voice, tongue: Tongue, run: OpenRun, saved: Saved) -> Self {
+        let screen = Screen::new(run.discretion(), run.observes());
         Self {
             source,
             voice,
             tongue,
+            screen,
+            lull: None,
             gather: Gather::default(),
             out: Vec::new(),
             held: Vec::new(),
@@ -85,9 +98,27 @@ impl Relay {
 
     /// Takes what came last: its bytes are in `out` from `from` on, its meaning in `deltas`.
     fn take(&mut self, from: usize) {
+        self.lull = None;
+        let (raw, deltas) = (self.out.split_off(from), std::mem::take(&mut self.deltas));
+        deltas.iter().for_each(|delta| self.gather.take(delta));
+        let Some(run) = &self.run else { return };
+        match self.screen.push(raw, deltas, &run.lexicon) {
+            Ok(()) => self.tell(),
+            Err(barred) => self.bar(barred),
+        }
+    }
+
+    /// Tells what may be told by now.
+    fn tell(&mut self) {
+        while let Some(passed) = self.screen.next() {
+            self.pass(passed);
+        }
+    }
+
+    /// Tells one frame.
+    fn pass(&mut self, mut passed: Passed) {
         let mut ends = false;
-        for delta in &self.deltas {
-            self.gather.take(delta);
+        for delta in &passed.deltas {
             ends |= matches!(delta, Delta::End);
             let is_call =
                 matches!(delta, Delta::Piece { piece: Piece::Call { .. } | Piece::Arguments { .. }, .. });
@@ -95,33 +126,47 @@ impl Relay {
         }
         match &mut self.voice {
             Voice::Own { usage } => {
-                let bare_usage = matches!(self.deltas.as_slice(), [Delta::Usage(_)]);
-                if bare_usage && !*usage {
-                    self.out.truncate(from);
-                } else if ends || self.holding {
-                    self.held.extend(self.out.drain(from..));
+                // An upstream that gives up may say anything.
+                passed.after_change |= passed.deltas.iter().any(|delta| matches!(delta, Delta::Error { .. }));
+                let bare_usage = matches!(passed.deltas.as_slice(), [Delta::Usage(_)]);
+                if *usage || !bare_usage {
+                    let Some(run) = &self.run else { return };
+                    match run.discretion().frame(&mut passed, &run.lexicon) {
+                        Ok(bytes) if ends || self.holding => self.held.extend(bytes),
+                        Ok(bytes) => self.out.extend(bytes),
+                        Err(barred) => return self.bar(barred),
+                    }
                 }
             }
             Voice::Told(writer) => {
-                self.out.truncate(from);
-                for delta in &self.deltas {
+                for delta in &passed.deltas {
                     let later = self.holding || matches!(delta, Delta::End);
                     let to = if later { &mut self.held } else { &mut self.out };
                     writer.write(delta, to);
                 }
             }
         }
-        let gave_up = self.deltas.iter().find_map(|delta| match delta {
+        let gave_up = passed.deltas.iter().find_map(|delta| match delta {
             Delta::Error { kind, message } => Some(format!("{kind}: {message}")),
             _ => None,
         });
-        self.deltas.clear();
         match gave_up {
             // The upstream's own words are on their way in its own bytes; elsewhere the writer has worded them.
             Some(message) => self.end(Err(("punk_upstream_gave_up", message))),
             None if ends => self.end(Ok(())),
             None => {}
         }
+    }
+
+    /// Ends the run because something came that must not leave. What was told before it cannot be taken back.
+    fn bar(&mut self, barred: Barred) {
+        let Some(mut run) = self.run.take() else { return };
+        let answer = std::mem::take(&mut self.gather).into_answer();
+        run.used(&answer);
+        self.held.clear();
+        let tasks = run.app.tasks.clone();
+        let recording = tasks.spawn(async move { Err(run.bar(barred, &answer).await) });
+        self.state = State::Ending { recording, failed: false };
     }
 
     /// Ends the run, well or badly.
@@ -153,8 +198,26 @@ impl Relay {
             Some(cut @ Cut::Transport(_)) => ("punk_upstream_cut", cut.to_string()),
             Some(cut @ Cut::Broken(_)) => ("punk_upstream_broken", cut.to_string()),
         };
+        // What is decided by now is told; what is not may be the beginning of something else, and nothing more comes.
+        if let Some(run) = &self.run
+            && self.screen.finish(&run.lexicon).is_ok()
+        {
+            self.tell();
+        }
         self.tongue.write_cut(code, &message, &mut self.out);
         self.end(Err((code, message)));
+    }
+
+    /// Ready once, when something has waited for long and nothing came.
+    fn poll_lull(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        if !self.screen.holds() {
+            return Poll::Pending;
+        }
+        let lull = self.lull.get_or_insert_with(|| Some(Box::pin(sleep(LULL))));
+        let Some(left) = lull else { return Poll::Pending };
+        ready!(left.as_mut().poll(cx));
+        *lull = None;
+        Poll::Ready(())
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
@@ -164,7 +227,16 @@ impl Relay {
                     let from = self.out.len();
                     match self.source.poll_next(cx, &mut self.deltas, &mut self.out) {
                         // What is ready goes at once; a frame is never kept back for the next.
-                        Poll::Pending if self.out.is_empty() => return Poll::Pending,
+                        Poll::Pending if self.out.is_empty() => {
+                            ready!(self.poll_lull(cx));
+                            while let Some(passed) = self.screen.next_in_a_lull() {
+                                self.pass(passed);
+                            }
+                            if self.out.is_empty() {
+                                // What waits is no plain word; it is waited for however long it takes.
+                                return Poll::Pending;
+                            }
+                        }
                         Poll::Pending => return Poll::Ready(Some(std::mem::take(&mut self.out).into())),
                         Poll::Ready(Some(Ok(()))) => self.take(from),
                         Poll::Ready(Some(Err(cut))) => {

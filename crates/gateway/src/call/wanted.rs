@@ -13,6 +13,7 @@ use super::record::Saved;
 use crate::app::App;
 use crate::error::ApiError;
 use crate::governor::flow::Flow;
+use crate::governor::tripwire::Tripped;
 use crate::governor::{Asking, Decided, Judgement};
 use crate::identity::Caller;
 
@@ -57,7 +58,10 @@ pub(crate) async fn holds_back(
         return Ok(false);
     }
     let decided = app.decided(caller.tenant).await?;
-    Ok(!app.policies.in_force().set.is_bare() || decided.settings.memory_quarantine.enabled)
+    let settings = &decided.settings;
+    Ok(!app.policies.in_force().set.is_bare()
+        || settings.memory_quarantine.enabled
+        || settings.tripwires.destructive == Tripped::Block)
 }
 
 impl OpenRun {
@@ -130,6 +134,8 @@ impl OpenRun {
         let (action, level) = decided.settings.declared(&tool);
         let at = opening.started_at;
         let payload = || payload_of(&tool, &arguments);
+        let mut warned = decided.settings.tripwires.warn(&tool, &arguments);
+        warned.labels.extend(opening.judged.facts.labels.iter().cloned());
         let asking = Asking {
             action,
             run: opening.run,
@@ -138,6 +144,8 @@ impl OpenRun {
             level,
             cost: &|| Some(schema::MicroUsd(0)),
             payload: &payload,
+            labels: warned.labels,
+            barred: warned.barred,
             shaped: flow.and_then(|flow| flow.shaped(&tool, &arguments)),
             approval: None,
             now: crate::clock::now(),

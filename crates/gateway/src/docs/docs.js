@@ -56,7 +56,7 @@ const resolve = (spec, schema) => (schema?.$ref ? spec.components.schemas[nameOf
 function curl(path, method, operation) {
   const lines = [`curl ${location.origin}${path.replaceAll(/\{(\w+)\}/g, '<$1>')}`];
   if (method !== 'get') lines[0] = lines[0].replace('curl', `curl -X ${method.toUpperCase()}`);
-  if (operation['x-punk-guard'] !== 'public') lines.push('  -H "authorization: Bearer $PUNK_KEY"');
+  if (!GUARDS[operation['x-punk-guard']]) lines.push('  -H "authorization: Bearer $PUNK_KEY"');
   const body = operation.requestBody?.content?.['application/json'];
   if (body) {
     lines.push('  -H "content-type: application/json"');
@@ -75,7 +75,7 @@ function sample(text) {
   return el('div', { class: 'sample' }, el('pre', { tabindex: '0' }, text), button);
 }
 
-const GUARDS = { public: 'everybody', admin: 'admin keys', installation: "the installation's key" };
+const GUARDS = { public: 'everybody', anyone: 'everybody', person: 'whoever is logged in' };
 
 function endpoint(spec, path, method, operation) {
   const id = operation.operationId;
@@ -101,11 +101,11 @@ function endpoint(spec, path, method, operation) {
     right.append(el('ul', { class: 'codes', 'aria-label': 'Refusals' },
       refusals.map(([status, about]) => el('li', { title: about }, status))));
   }
-  const scope = GUARDS[guard] ?? guard.replace('scope:', 'scope ');
+  const scope = GUARDS[guard] ?? guard;
   return el('article', { class: 'endpoint', id, 'data-words': `${method} ${path} ${operation.summary} ${id}`.toLowerCase() },
     el('header', {},
       el('h3', {}, el('span', { class: `verb ${method}` }, method.toUpperCase()), el('a', { href: `#${id}` }, path),
-        el('span', { class: `guard ${guard.split(':')[0]}` }, scope)),
+        el('span', { class: guard.endsWith(':manage') ? 'guard manage' : 'guard' }, scope)),
       el('p', { class: 'what' }, operation.summary),
       operation.description ? el('p', { class: 'more' }, ...prose(operation.description)) : null),
     el('div', { class: 'parts' }, left, right));

@@ -4,10 +4,12 @@ use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, StatusCode};
+use redaction::Lexicon;
 use schema::{Route, RunId};
 use wire::Failure;
 
 use super::{ApiError, name_run};
+use crate::discretion::Discretion;
 
 /// An upstream's error, worded for the caller already.
 #[derive(Debug, Clone)]
@@ -32,6 +34,14 @@ impl FromUpstream {
         let body = Bytes::from(wire.write_error(failure).to_string());
         let message = failure.message.clone();
         ApiError::Upstream(Box::new(Self { run, status, headers, body, message }))
+    }
+
+    /// The same without what may not be told: an upstream may repeat the key that it was shown.
+    pub(super) fn discreet(self, discretion: &Discretion) -> Self {
+        let cleaned = |text: &str| discretion.recorded(text, &mut Lexicon::default(), false).into_owned();
+        let body =
+            std::str::from_utf8(&self.body).map_or_else(|_| Bytes::new(), |text| Bytes::from(cleaned(text)));
+        Self { body, message: cleaned(&self.message), ..self }
     }
 
     pub(super) fn respond(self) -> Response {

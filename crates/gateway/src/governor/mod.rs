@@ -3,7 +3,7 @@
 //! [`App::judge`] is the one way to a verdict; whatever wants to act goes through it. `policies.rs` has the policies in
 //! force and `watch.rs` notices that they change, `tenant.rs` is what a tenant has decided, `standing.rs` how far an agent is
 //! trusted, `meters.rs` sets aside what an action would use of its limits, in the `book.rs` of this installation, `question.rs` asks people and finds what they
-//! answered, `flow.rs` whether untrusted text could have shaped it, and
+//! answered, `flow.rs` whether untrusted text could have shaped it, `tripwire.rs` what it would destroy, and
 //! `remote.rs` asks another decision maker, where there is one.
 //!
 //! - What cannot be read decides nothing: without the facts there is no verdict, and without a verdict nothing happens.
@@ -18,6 +18,7 @@ mod question;
 mod remote;
 mod standing;
 pub(crate) mod tenant;
+pub(crate) mod tripwire;
 mod watch;
 
 use std::sync::Arc;
@@ -54,6 +55,10 @@ pub(crate) struct Asking<'a> {
     pub(crate) cost: &'a (dyn Fn() -> Option<MicroUsd> + Sync),
     /// What exactly it is. Asked for only where people are asked.
     pub(crate) payload: &'a (dyn Fn() -> Digest + Sync),
+    /// What the data in it is known to be.
+    pub(crate) labels: Vec<String>,
+    /// What is in it and must not pass.
+    pub(crate) barred: Vec<String>,
     /// What untrusted text may have had to do with it.
     pub(crate) shaped: Option<Shaped>,
     /// The approval that the caller names.
@@ -150,6 +155,8 @@ impl App {
         facts.tool = asking.tool.map(str::to_owned);
         facts.level = asking.level;
         facts.shaped.clone_from(&asking.shaped);
+        facts.labels.clone_from(&asking.labels);
+        facts.barred.clone_from(&asking.barred);
         if policies.asks_for_cost || !decided.budgets.is_empty() {
             facts.cost_micro_usd = (asking.cost)().map(|MicroUsd(micros)| micros);
         }

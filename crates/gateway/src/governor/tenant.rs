@@ -43,6 +43,7 @@ impl Shared {
             webhooks: outbox::webhooks(&*self.of(tenant)).await.map_err(unread)?,
             settings: self.settings(tenant).await?,
         });
+        self.house.learn(tenant, &decided.settings.redaction);
         self.decided_by.learn(tenant, Arc::clone(&decided));
         Ok(decided)
     }

@@ -54,9 +54,10 @@ fn every_endpoint_says_what_it_does_and_has_a_name_of_its_own() {
         if let Some(example) = endpoint.example {
             assert!(serde_json::from_str::<Value>(example).is_ok(), "{place}: {example}");
         }
-        let is_open = ["/health", "/ready", "/metrics", "/docs", "/api/v1/openapi.json"]
-            .iter()
-            .any(|open| endpoint.path == *open || endpoint.path.starts_with("/docs/"));
+        let is_open =
+            ["/health", "/ready", "/metrics", "/docs", "/api/v1/openapi.json", "/.well-known/jwks.json"]
+                .iter()
+                .any(|open| endpoint.path == *open || endpoint.path.starts_with("/docs/"));
         assert_eq!(endpoint.guard == Guard::Public, is_open, "{place} is guarded, or known not to be");
     }
 }

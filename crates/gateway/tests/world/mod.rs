@@ -8,6 +8,7 @@
     reason = "a helper of tests may fail as a test does, and no test uses all of it"
 )]
 
+pub(crate) mod browser;
 pub(crate) mod upstream;
 
 use std::collections::HashMap;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crypto::{KeyRing, Purpose, Secret};
-use gateway::{Access, Door, Installation, Models, Rates, Web};
+use gateway::{Access, Door, Federation, Installation, Login, Models, Rates, Web};
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
@@ -30,7 +31,6 @@ use schema::Timestamp;
 use serde_json::{Value, json};
 use store::Store;
 use store::memory::MemoryStore;
-use telemetry::mask::Mask;
 use telemetry::metrics::{Build, Metrics};
 use tokio::sync::oneshot;
 
@@ -46,6 +46,14 @@ pub(crate) struct Setup {
     pub(crate) models: Models,
     pub(crate) policies: Option<std::path::PathBuf>,
     pub(crate) remote: Option<gateway::RemoteGovernor>,
+    pub(crate) limits: Option<nodes::RedisLimits>,
+    pub(crate) proxies: gateway::Proxies,
+    /// A vault that something else knows too; one of its own otherwise.
+    pub(crate) vault: Option<Arc<vault::Vault>>,
+    pub(crate) login: Login,
+    pub(crate) federation: Federation,
+    /// The folder of the keys, if it is another node's too.
+    pub(crate) keys: Option<std::path::PathBuf>,
 }
 
 impl Setup {
@@ -64,6 +72,12 @@ impl Setup {
             models: pretended(),
             policies: None,
             remote: None,
+            limits: None,
+            proxies: gateway::Proxies::default(),
+            vault: None,
+            login: Login::default(),
+            federation: Federation::default(),
+            keys: None,
         }
     }
 
@@ -85,12 +99,28 @@ impl Setup {
     }
 
     pub(crate) async fn start(self) -> World {
-        let (folder, policies) = (tempfile::tempdir().unwrap(), self.policies.clone());
-        let mut keys = KeyRing::open(folder.path()).unwrap();
+        self.start_with(&Purpose::ALL).await.unwrap()
+    }
+
+    /// With keys for these purposes alone.
+    pub(crate) async fn start_with(self, purposes: &[Purpose]) -> Result<World, gateway::ServeError> {
+        let policies = self.policies.clone();
+        // It lies beside the other temporary files, and goes when the system clears those.
+        let folder = self.keys.unwrap_or_else(|| tempfile::tempdir().unwrap().keep());
+        let mut keys = KeyRing::open(&folder).unwrap();
         let made = jiff::Timestamp::from_millisecond(1).unwrap();
-        keys.generate(Purpose::Log, made).unwrap();
-        keys.generate(Purpose::Seal, made).unwrap();
+        for purpose in purposes.iter().copied() {
+            if keys.active(purpose).is_none() {
+                keys.generate(purpose, made).unwrap();
+            }
+        }
         self.store.seal_with(store::Masters::new(keys.seal_keys().map(crypto::SealKey::duplicate).collect()));
+        let masters = keys.seal_keys().map(crypto::SealKey::duplicate).next().unwrap();
+        let masters = vault::MasterKeys::new(masters, Vec::new());
+        let vault = match self.vault {
+            Some(vault) => vault,
+            None => Arc::new(vault::Vault::start(Arc::clone(&self.store), masters, None).await.unwrap()),
+        };
         let clock = || Timestamp::from_millis(1_800_000_000_000).unwrap();
         let build = Build { version: "0", commit: None, target: "test" };
         let installation = Installation {
@@ -99,7 +129,11 @@ impl Setup {
             log_name: "test".to_owned(),
             keys: Arc::new(keys),
             api_key: self.api_key.map(|key| Secret::new(key.to_owned())),
-            mask: Mask::default(),
+            secrets: Vec::new(),
+            vault: Arc::clone(&vault),
+            redaction: true,
+            login: self.login,
+            federation: self.federation,
             metrics: Metrics::new(build, 0.0),
             rates: self.rates,
             web: self.web,
@@ -110,16 +144,33 @@ impl Setup {
             remote: self.remote,
             webhook_reach: egress::Reach::public(),
             meters: None,
+            limits: self.limits,
+            proxies: self.proxies,
         };
         let access = if self.api_key.is_some() { Access::ByKey } else { Access::Open };
-        let door = Door::bind("127.0.0.1:0".parse().unwrap(), access).await.unwrap();
-        let server = door.open(installation).unwrap();
+        let door = Door::bind("127.0.0.1:0".parse().unwrap(), access).await?;
+        let server = door.open(installation)?;
         let address = server.address.to_string();
         let (stop, stopped) = oneshot::channel::<()>();
         let ended = tokio::spawn(server.run(async { drop(stopped.await) }, Duration::from_secs(5)));
         let client = Client::builder(TokioExecutor::new()).build_http();
-        World { address, client, store: self.store, policies, stop: Some(stop), ended: Some(ended), folder }
+        Ok(World {
+            address,
+            client,
+            store: self.store,
+            policies,
+            stop: Some(stop),
+            ended: Some(ended),
+            folder,
+        })
     }
+}
+
+/// What time it is: tokens hold by the real clock.
+#[expect(clippy::disallowed_methods, reason = "the gateway under test asks the same clock")]
+pub(crate) fn now() -> Timestamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    Timestamp::from_millis(u64::try_from(since.as_millis()).unwrap()).unwrap()
 }
 
 /// The built-in provider for everything, without pauses.
@@ -140,7 +191,8 @@ pub(crate) struct World {
     pub(crate) policies: Option<std::path::PathBuf>,
     stop: Option<oneshot::Sender<()>>,
     ended: Option<tokio::task::JoinHandle<usize>>,
-    folder: tempfile::TempDir,
+    /// Where the keys are.
+    pub(crate) folder: std::path::PathBuf,
 }
 
 /// What came back.
@@ -223,6 +275,12 @@ impl World {
         let reply = self.with(key, "POST", "/v1/chat/completions", &body).await;
         assert_eq!(reply.status, StatusCode::OK, "{reply:?}");
         reply.header("x-punk-run-id").unwrap().to_owned()
+    }
+
+    /// Another node over the same store, with the same keys.
+    pub(crate) async fn second_node(&self) -> World {
+        let store = Arc::clone(&self.store);
+        Setup { store, keys: Some(self.folder.clone()), ..Setup::protected() }.start().await
     }
 
     /// Asks it to stop, and waits. Returns how many connections had to be cut.

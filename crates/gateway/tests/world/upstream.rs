@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use crypto::Secret;
+use crypto::SecretString;
 use gateway::Models;
 use http::{HeaderMap, Request, Response};
 use http_body::{Body, Frame};
@@ -61,7 +61,7 @@ pub(crate) fn served_by(upstreams: &[(&str, &Upstream, &[Wire])]) -> Models {
     for (name, upstream, wires) in upstreams {
         let auth = if wires.contains(&Wire::Messages) { Auth::ApiKey } else { Auth::Bearer };
         let mut spec = Spec::new(name, &upstream.url, auth, wires).unwrap();
-        spec.keys = vec![Secret::new(format!("key-of-{name}"))];
+        spec.keys = vec![SecretString::new(format!("key-of-{name}")).into()];
         // A test that wants a failure wants it at once.
         spec.timeouts.first_byte = Duration::from_secs(20);
         models
