@@ -7,6 +7,8 @@ mod budgets;
 mod exceptions;
 mod gateway;
 mod policy;
+mod users;
+mod vault;
 
 use crate::answer::Answer;
 use crate::exit::Exit;
@@ -28,6 +30,8 @@ pub(crate) use budgets::{AddBudgetArgs, BudgetsCommand};
 pub(crate) use exceptions::{AddExceptionArgs, ExceptionsCommand};
 pub(crate) use gateway::GatewayArgs;
 pub(crate) use policy::{DiffArgs, ExplainArgs, PolicyCommand, TestArgs};
+pub(crate) use users::UsersCommand;
+pub(crate) use vault::VaultCommand;
 
 /// An adaptive, governed runtime for AI agents.
 #[derive(Debug, Parser)]
@@ -78,9 +82,15 @@ pub(crate) enum Command {
     /// The audit trail: what operators changed and what was held back, with its proof
     #[command(subcommand)]
     Audit(AuditCommand),
+    /// The people who log in, in the store itself: for the first one, and for whoever is locked out
+    #[command(subcommand)]
+    Users(UsersCommand),
     /// The keys that sign the ledger and seal secrets
     #[command(subcommand)]
     Keys(KeysCommand),
+    /// Secrets of providers and tools, sealed at rest and referred to as `cred:NAME`
+    #[command(subcommand)]
+    Vault(VaultCommand),
     /// What is configured, and where each setting comes from
     Config(ConfigArgs),
     /// Whether this machine is ready to run Punk, and what to do if not
@@ -198,6 +208,8 @@ pub(crate) enum PurposeArg {
     Log,
     /// Seals secrets at rest
     Seal,
+    /// Signs the tokens that say who somebody is
+    Token,
 }
 
 impl From<PurposeArg> for Purpose {
@@ -205,6 +217,7 @@ impl From<PurposeArg> for Purpose {
         match purpose {
             PurposeArg::Log => Self::Log,
             PurposeArg::Seal => Self::Seal,
+            PurposeArg::Token => Self::Token,
         }
     }
 }

@@ -19,6 +19,7 @@ use schema::TenantId;
 use std::error::Error;
 use std::sync::Arc;
 use store::Store;
+use vault::Vault;
 
 /// What there is to do.
 struct Work {
@@ -29,13 +30,13 @@ struct Work {
 }
 
 /// All that Punk does in the background.
-fn work(store: &Arc<dyn Store>, settings: &Settings) -> Result<Work, Failure> {
+fn work(store: &Arc<dyn Store>, settings: &Settings, vault: Option<&Arc<Vault>>) -> Result<Work, Failure> {
     let keeper = storage::keeper(store);
     let mut handlers: Vec<Arc<dyn Handler>> = vec![Arc::new(ErasureSweep(keeper.clone()))];
     handlers.push(Arc::new(RetentionSweep::new(keeper, settings.retention())));
     // One job for all tenants, at an hour when most of them sleep.
     let mut recurring = vec![recurring(Kind::RetentionSweep, "17 3 * * *")?];
-    tell_others(store, settings, &mut handlers, &mut recurring)?;
+    tell_others(store, settings, vault, &mut handlers, &mut recurring)?;
     Ok(Work { handlers, recurring })
 }
 
@@ -43,13 +44,14 @@ fn work(store: &Arc<dyn Store>, settings: &Settings) -> Result<Work, Failure> {
 fn tell_others(
     store: &Arc<dyn Store>,
     settings: &Settings,
+    vault: Option<&Arc<Vault>>,
     handlers: &mut Vec<Arc<dyn Handler>>,
     recurrings: &mut Vec<Recurring>,
 ) -> Result<(), Failure> {
     let keys = Arc::new(storage::open_keys(settings)?);
     let trust =
         Trust::system(&[]).map_err(|error| Failure::of(Exit::Environment, "punk_no_certificates", &error))?;
-    let sinks = sinks::sinks(settings, &trust)?;
+    let sinks = sinks::sinks(settings, vault, &trust)?;
     let reach = if settings.private_webhooks() { Reach::private() } else { Reach::public() };
     let client = Client::new(reach, trust);
     handlers.push(Arc::new(WebhookNotification::new(store.clone(), keys.clone(), client, clock::wall)));
@@ -78,8 +80,12 @@ pub(crate) struct Background {
 
 impl Background {
     /// All that Punk does, as configured.
-    pub(crate) fn new(store: &Arc<dyn Store>, settings: &Settings) -> Result<Self, Failure> {
-        Self::of(store, work(store, settings)?, settings)
+    pub(crate) fn new(
+        store: &Arc<dyn Store>,
+        settings: &Settings,
+        vault: Option<&Arc<Vault>>,
+    ) -> Result<Self, Failure> {
+        Self::of(store, work(store, settings, vault)?, settings)
     }
 
     fn of(store: &Arc<dyn Store>, work: Work, settings: &Settings) -> Result<Self, Failure> {
@@ -140,21 +146,23 @@ mod tests {
         config::load(&Sources { flags: Vec::new(), environment, file: FileSource::Absent }).unwrap()
     }
 
-    #[test]
-    fn what_punk_does_fits_together() {
+    #[tokio::test]
+    async fn what_punk_does_fits_together() {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let masters = vault::MasterKeys::new(crypto::SealKey::from_bytes([1; 32]), Vec::new());
+        let vault = Arc::new(Vault::start(store.clone(), masters, None).await.unwrap());
         let text = "[sinks.a]\nkind = 'file'\npath = 'a'\n[sinks.b]\nkind = 'file'\npath = 'b'\n".to_owned();
         let file = FileSource::Text { name: "punk.toml".to_owned(), text };
         let with_sinks = config::load(&Sources { file, ..Sources::default() }).unwrap();
         for (settings, ships) in [(settings(&[]), false), (with_sinks, true)] {
-            let Work { handlers, recurring } = work(&store, &settings).unwrap();
+            let Work { handlers, recurring } = work(&store, &settings, Some(&vault)).unwrap();
             for recurring in &recurring {
                 let handled = handlers.iter().any(|handler| handler.kind() == recurring.kind);
                 assert!(handled, "nobody does `{}`", recurring.kind);
             }
             let shipment = recurring.iter().find(|work| work.kind == Kind::AuditShipment.as_str());
             assert_eq!(shipment.is_some(), ships, "where there is nothing to copy to, nothing recurs");
-            assert!(Background::new(&store, &settings).is_ok());
+            assert!(Background::new(&store, &settings, Some(&vault)).is_ok());
         }
     }
 

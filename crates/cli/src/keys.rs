@@ -70,7 +70,7 @@ fn generate(ring: &mut KeyRing, purpose: Option<Purpose>) -> Result<Answer, Fail
     };
     if wanted.is_empty() {
         return Err(Failure::new(Exit::No, "punk_key_exists", "there is an active key for every purpose")
-            .hint("replace one with `punk keys rotate log` or `punk keys rotate seal`"));
+            .hint("replace one with `punk keys rotate` and its purpose: log, seal or token"));
     }
     let mut made = Vec::new();
     for purpose in wanted {

@@ -27,8 +27,10 @@ mod exceptions;
 mod exit;
 mod export;
 mod failure;
+mod federation;
 mod gateway_client;
 mod keys;
+mod master_key;
 mod models;
 mod new_file;
 mod observe;
@@ -39,11 +41,14 @@ mod rebuild;
 pub mod reference;
 mod restore;
 mod runtime;
+mod secrets;
 mod serve;
 mod settings;
 mod sinks;
 mod stop;
 mod storage;
+mod users;
+mod vault_command;
 mod verify;
 mod version;
 mod withhold;
@@ -96,7 +101,9 @@ fn run(args: &Args) -> Result<Answer, Failure> {
         Some(Command::Exceptions(command)) => exceptions::run(&args.common, command),
         Some(Command::Budgets(command)) => budgets::run(&args.common, command),
         Some(Command::Audit(command)) => audit::run(&args.common, command),
+        Some(Command::Users(command)) => users::run(&args.common, command),
         Some(Command::Keys(command)) => keys::run(&args.common, command),
+        Some(Command::Vault(command)) => vault_command::run(&args.common, command),
         Some(Command::Config(command)) => config_command::run(&args.common, command),
         Some(Command::Doctor) => Ok(doctor::run(&args.common)),
         Some(Command::Version) => Ok(version::run()),

@@ -2,8 +2,8 @@
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::secrets::source;
 use config::{Settings, UpstreamWire, Vendor};
-use crypto::SecretString;
 use gateway::Models;
 use http::{HeaderName, HeaderValue};
 use providers::mock::Pace;
@@ -12,14 +12,15 @@ use providers::pricing::{Price, PriceList, Rates};
 use providers::upstream::{Auth, Spec, Timeouts, Trust, Upstream};
 use std::collections::HashMap;
 use std::sync::Arc;
+use vault::Vault;
 use wire::Wire;
 
 /// Everybody who can be asked, ready to be.
-pub(crate) fn models(settings: &Settings) -> Result<Models, Failure> {
+pub(crate) fn models(settings: &Settings, vault: &Arc<Vault>) -> Result<Models, Failure> {
     let catalogue = catalogue(settings);
     let mut upstreams = HashMap::new();
     let mut trust = None;
-    for spec in specs(settings)? {
+    for spec in specs(settings, vault)? {
         // The certificates of the system are read once, and only if somebody is to be called.
         let trust = match &trust {
             Some(trust) => trust,
@@ -72,7 +73,7 @@ fn prices(settings: &Settings) -> PriceList {
 }
 
 /// The vendors that have a section of their own, and everybody else who is named.
-fn specs(settings: &Settings) -> Result<Vec<Spec>, Failure> {
+fn specs(settings: &Settings, vault: &Arc<Vault>) -> Result<Vec<Spec>, Failure> {
     let mut specs = Vec::new();
     let openai: &[Wire] = &[Wire::Chat, Wire::Responses];
     let vendors = [
@@ -84,7 +85,8 @@ fn specs(settings: &Settings) -> Result<Vec<Spec>, Failure> {
         let Vendor { api_key, base_url, configured } = vendor;
         if configured {
             let mut spec = Spec::new(name, base_url, auth, speaks).map_err(|error| not_configured(&error))?;
-            spec.keys = api_key.into_iter().map(SecretString::duplicate).collect();
+            let key = |key| source(Some(vault), &format!("providers.{name}.api_key"), key);
+            spec.keys = api_key.into_iter().map(key).collect::<Result<_, _>>()?;
             if name == "openrouter" {
                 spec.headers = attribution(settings);
             }
@@ -99,7 +101,8 @@ fn specs(settings: &Settings) -> Result<Vec<Spec>, Failure> {
         };
         let mut spec = Spec::new(&upstream.name, upstream.base_url, auth, speaks)
             .map_err(|error| not_configured(&error))?;
-        spec.keys = upstream.api_keys.into_iter().map(SecretString::duplicate).collect();
+        let key = |key| source(Some(vault), &format!("upstreams.{}.api_key", upstream.name), key);
+        spec.keys = upstream.api_keys.iter().copied().map(key).collect::<Result<_, _>>()?;
         spec.headers =
             upstream.headers.iter().filter_map(|(name, value)| header(name, value.expose())).collect();
         spec.timeouts = Timeouts {

@@ -7,12 +7,15 @@ use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::stop::{Stop, until_stopped};
-use crate::{models, observe, runtime, settings, storage, version};
+use crate::{federation, models, observe, runtime, secrets, settings, storage, users, version};
 use config::Settings;
 use crypto::random::Generator;
 use egress::Reach;
-use gateway::{Access, Door, Installation, Rates, RemoteGovernor, ServeError, Server, Web};
-use nodes::RedisMeters;
+use gateway::{
+    Access, Door, Forwarded, Installation, Login, Proxies, Rates, RemoteGovernor, ServeError, Server,
+    SessionRules, Web,
+};
+use nodes::{ConnectError, RedisLimits, RedisMeters};
 use serde_json::json;
 use std::io::Write as _;
 use std::net::SocketAddr;
@@ -23,17 +26,20 @@ use std::time::Duration;
 use store::Store;
 use telemetry::mask::Mask;
 use telemetry::metrics::{Build, Metrics};
+use vault::Vault;
 
 pub(crate) fn run(common: &Common) -> Result<Answer, Failure> {
-    let settings = settings::load(common)?;
-    let _guard = observe::start(&settings)?;
-    runtime::block_on(serve(&settings))
+    let settings = Arc::new(settings::load(common)?);
+    let guard = observe::start(&settings)?;
+    runtime::block_on(serve(&settings, guard.mask()))
 }
 
-async fn serve(settings: &Settings) -> Result<Answer, Failure> {
+async fn serve(settings: &Arc<Settings>, log_mask: &Mask) -> Result<Answer, Failure> {
     let address = SocketAddr::new(settings.host(), settings.port());
     let build = Build { version: version::VERSION, commit: version::COMMIT, target: version::TARGET };
-    let access = if settings.api_key().is_some() { Access::ByKey } else { Access::Open };
+    let admin = users::first_administrator(settings)?;
+    let login = login(settings, admin.is_some());
+    let access = if settings.api_key().is_some() || login.required { Access::ByKey } else { Access::Open };
     // Refused before anything is written: a second server on the port must not even make keys.
     let door = Door::bind(address, access).await.map_err(|error| not_served(&error))?;
     let data = settings.data_dir();
@@ -44,15 +50,25 @@ async fn serve(settings: &Settings) -> Result<Answer, Failure> {
     let keys = storage::keys(settings)?;
     let store = storage::open(settings).await?;
     store.seal_with(storage::masters(&keys));
-    let background = background(&store, settings)?;
-    let meters = meters(&store, settings)?;
+    let vault = secrets::vault(settings, &store, &keys).await?;
+    log_mask.consult(Arc::new(vault.known().of_all()));
+    secrets::tell_missing(settings, &vault).await?;
+    if let Some(admin) = admin {
+        users::make_first_administrator(&store, admin).await?;
+    }
+    let background = background(&store, settings, &vault)?;
+    let (meters, limits) = (meters(&store, settings)?, limits(settings)?);
     let installation = Installation {
         keys: Arc::new(keys),
         keeper: storage::keeper(&store),
         store,
         log_name: settings.log_name().to_owned(),
         api_key: settings.api_key().map(crypto::Secret::duplicate),
-        mask: Mask::new(settings.secrets()),
+        login,
+        federation: federation::federation(settings)?,
+        secrets: settings.secrets().map(crypto::Secret::duplicate).collect(),
+        vault: vault.clone(),
+        redaction: settings.boolean("redaction.enabled").unwrap_or(true),
         metrics: Metrics::new(build, clock::now().as_millisecond() as f64 / 1000.0),
         rates: rates(settings),
         web: Web {
@@ -60,16 +76,18 @@ async fn serve(settings: &Settings) -> Result<Answer, Failure> {
             origins: settings.cors_origins().to_vec(),
         },
         max_body_bytes: settings.max_body_bytes(),
-        models: models::models(settings)?,
+        models: models::models(settings, &vault)?,
         cache: cache_rules(settings),
         policies: Some(settings.policies_dir().to_owned()),
         remote: remote_governor(settings),
         webhook_reach: webhook_reach(settings),
         meters,
+        limits,
+        proxies: proxies(settings),
     };
     let server = door.open(installation).map_err(|error| not_served(&error))?;
     tracing::info!(address = %server.address, "serving");
-    if settings.api_key().is_none() {
+    if settings.api_key().is_none() && !login.required {
         tracing::warn!("no API key is set: whoever reaches this address may call");
     }
     let cut = until_stopped(|stop| {
@@ -80,14 +98,40 @@ async fn serve(settings: &Settings) -> Result<Answer, Failure> {
     Ok(Answer::success("stopped\n", json!({ "stopped": true, "connectionsCut": cut })))
 }
 
-/// Where limits are counted, if not in the store. Redis need not answer yet.
+/// How people log in. Where there is a first administrator, somebody can.
+fn login(settings: &Settings, has_admin: bool) -> Login {
+    let [idle, lifetime, rotate] = settings.session_times();
+    let sessions = SessionRules { idle, lifetime, rotate, ..SessionRules::default() };
+    Login { required: settings.require_login() || has_admin, sessions }
+}
+
+/// Where budgets and the limits of policies are counted, if not in the store. Redis need not answer yet.
 fn meters(store: &Arc<dyn Store>, settings: &Settings) -> Result<Option<RedisMeters>, Failure> {
     let Some(url) = settings.secret("store.redis_url") else { return Ok(None) };
     let random = Generator::new().map(|mut random| random.bytes());
     let node = random.map_err(|error| Failure::of(Exit::Environment, "punk_no_randomness", &error))?;
-    let meters = RedisMeters::new(url.expose(), store.clone(), node)
-        .map_err(|error| Failure::of(Exit::Usage, "punk_redis_url", &error).hint("check PUNK_REDIS_URL"))?;
+    let meters = RedisMeters::new(url.expose(), store.clone(), node).map_err(|error| no_redis(&error))?;
     Ok(Some(meters))
+}
+
+/// Where requests per minute are counted for all nodes.
+fn limits(settings: &Settings) -> Result<Option<RedisLimits>, Failure> {
+    let Some(url) = settings.secret("store.redis_url") else { return Ok(None) };
+    let limits = RedisLimits::new(url.expose(), settings.limits_patience());
+    limits.map(Some).map_err(|error| no_redis(&error))
+}
+
+fn no_redis(error: &ConnectError) -> Failure {
+    Failure::of(Exit::Usage, "punk_redis_url", error).hint("check PUNK_REDIS_URL")
+}
+
+/// Who stands between the gateway and its callers.
+fn proxies(settings: &Settings) -> Proxies {
+    let header = match settings.text("server.forwarded_header") {
+        Some("forwarded") => Forwarded::Standard,
+        _ => Forwarded::XForwardedFor,
+    };
+    Proxies { trusted: settings.trusted_proxies(), header }
 }
 
 /// How answers are kept for others who ask the same.
@@ -121,14 +165,19 @@ fn rates(settings: &Settings) -> Rates {
     Rates {
         requests_per_minute: number(settings.requests_per_minute()),
         chat_requests_per_minute: number(settings.chat_requests_per_minute()),
+        user_requests_per_minute: number(settings.user_requests_per_minute()),
         ip_requests_per_minute: number(settings.ip_requests_per_minute()),
     }
 }
 
 /// The work in the background, unless it is left to others.
-fn background(store: &Arc<dyn Store>, settings: &Settings) -> Result<Option<Background>, Failure> {
+fn background(
+    store: &Arc<dyn Store>,
+    settings: &Settings,
+    vault: &Arc<Vault>,
+) -> Result<Option<Background>, Failure> {
     if settings.worker_embedded() {
-        return Background::new(store, settings).map(Some);
+        return Background::new(store, settings, Some(vault)).map(Some);
     }
     if settings.secret("store.url").is_none() {
         tracing::warn!(
@@ -181,7 +230,7 @@ pub(crate) fn announce(line: &str) {
 fn not_served(error: &ServeError) -> Failure {
     match error {
         ServeError::Open(_) => Failure::of(Exit::Usage, "punk_open_to_all", error)
-            .hint("set PUNK_API_KEY, or listen on 127.0.0.1"),
+            .hint("set PUNK_API_KEY or PUNK_REQUIRE_LOGIN, or listen on 127.0.0.1"),
         ServeError::Bind { .. } => Failure::of(Exit::Environment, "punk_cannot_listen", error)
             .hint("another program may have the port; choose one with --port"),
         ServeError::Start(_) => Failure::of(Exit::Environment, "punk_cannot_serve", error)

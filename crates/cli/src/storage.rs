@@ -82,10 +82,15 @@ pub(crate) fn keeper(store: &Arc<dyn Store>) -> Keeper {
     Keeper::new(store.clone(), views(&**store), clock::wall)
 }
 
-/// The key ring, with a key to sign the ledger and one to seal what is in it: made when there is none yet.
+/// The key ring, with a key to sign the ledger, one to seal what is in it and one to sign tokens: made when there is none yet.
 pub(crate) fn keys(settings: &Settings) -> Result<KeyRing, Failure> {
     let mut ring = open_keys(settings)?;
-    for (purpose, what) in [(Purpose::Log, "sign the ledger"), (Purpose::Seal, "seal what is recorded")] {
+    let uses = [
+        (Purpose::Log, "sign the ledger"),
+        (Purpose::Seal, "seal what is recorded"),
+        (Purpose::Token, "sign tokens"),
+    ];
+    for (purpose, what) in uses {
         if ring.active(purpose).is_none() {
             let made = ring.generate(purpose, clock::now());
             let id = made.map_err(|error| Failure::of(Exit::Environment, "punk_keys_unwritable", &error))?;

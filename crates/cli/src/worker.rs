@@ -7,22 +7,30 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::serve::announce;
 use crate::stop::until_stopped;
-use crate::{observe, runtime, settings, storage};
+use crate::{observe, runtime, secrets, settings, storage};
 use config::Settings;
 use serde_json::json;
 use std::path::Path;
+use std::sync::Arc;
+use telemetry::mask::Mask;
 
 pub(crate) fn run(common: &Common) -> Result<Answer, Failure> {
-    let settings = settings::load(common)?;
+    let settings = Arc::new(settings::load(common)?);
     shared_database(&settings)?;
-    let _guard = observe::start(&settings)?;
-    runtime::block_on(work(&settings))
+    let guard = observe::start(&settings)?;
+    runtime::block_on(work(&settings, guard.mask()))
 }
 
-async fn work(settings: &Settings) -> Result<Answer, Failure> {
+async fn work(settings: &Arc<Settings>, log_mask: &Mask) -> Result<Answer, Failure> {
     let store = storage::open(settings).await?;
-    store.seal_with(storage::masters(&storage::open_keys(settings)?));
-    let background = Background::new(&store, settings)?;
+    let keys = storage::open_keys(settings)?;
+    store.seal_with(storage::masters(&keys));
+    let vault = secrets::vault_if_needed(settings, &store, &keys).await?;
+    if let Some(vault) = &vault {
+        log_mask.consult(Arc::new(vault.known().of_all()));
+        secrets::tell_missing(settings, vault).await?;
+    }
+    let background = Background::new(&store, settings, vault.as_ref())?;
     let worked = until_stopped(|stop| {
         announce(&format!("Punk works on {}", background.kinds()));
         background.run(stop)

@@ -67,8 +67,9 @@ fn help_is_an_answer() {
                   What the key is for
 
                   Possible values:
-                  - log:  Signs the checkpoints of transparency logs
-                  - seal: Seals secrets at rest
+                  - log:   Signs the checkpoints of transparency logs
+                  - seal:  Seals secrets at rest
+                  - token: Signs the tokens that say who somebody is
 
         Options:
               --json

@@ -41,6 +41,7 @@ fn a_fresh_machine_is_ready_and_told_to_make_keys() {
             "data folder: ok",
             "keys: warn",
             "keys: warn",
+            "keys: warn",
             "clock: ok",
             "port: ok",
             "access: ok"

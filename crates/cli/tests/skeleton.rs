@@ -156,7 +156,7 @@ fn with_an_api_key_nobody_gets_in_without_it_and_it_is_written_nowhere() {
     let world = World::new();
     let key = "correct-horse-battery-staple";
     let gateway = Gateway::start(&world, &[("PUNK_API_KEY", key)]);
-    let body = json!({ "model": "m", "messages": [{ "role": "user", "content": format!("my key is {key} and sk-proj-abcdefgh1234") }] });
+    let body = json!({ "model": "m", "messages": [{ "role": "user", "content": format!("my key is {key} and sk-proj-4fT9xQz7LmN2vB8kRw3YcJ6d") }] });
     let ask = |headers: &[(&str, &str)]| {
         gateway.request("POST", "/v1/chat/completions", headers, &body.to_string())
     };
@@ -170,7 +170,7 @@ fn with_an_api_key_nobody_gets_in_without_it_and_it_is_written_nowhere() {
     assert_eq!(gateway.packet(reply.header("x-punk-run-id")).status, 401);
     for (path, bytes) in world.listing() {
         let holds = |secret: &str| bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
-        assert!(!holds(key) && !holds("abcdefgh1234"), "a credential was written to {}", path.display());
+        assert!(!holds(key) && !holds("4fT9xQz7LmN2"), "a credential was written to {}", path.display());
     }
 }
 
@@ -267,8 +267,10 @@ fn runs_are_begun_traced_and_listed_and_nonsense_is_refused_by_name() {
     let gateway = Gateway::start(&world, &[]);
     let get = |path: &str| gateway.request("GET", path, &[], "");
     let post = |path: &str, body: &Value| gateway.request("POST", path, &[], &body.to_string());
-    let begun =
-        post("/api/v1/runs", &json!({ "model": "gpt-4o", "metadata": { "key": "sk-proj-abcdefgh1234" } }));
+    let begun = post(
+        "/api/v1/runs",
+        &json!({ "model": "gpt-4o", "metadata": { "key": "sk-proj-4fT9xQz7LmN2vB8kRw3YcJ6dHs1GpE5aUo0iXb" } }),
+    );
     assert_eq!(begun.status, 201);
     let run = begun.json()["runId"].as_str().unwrap().to_owned();
     gateway.chat("hello");
@@ -277,7 +279,7 @@ fn runs_are_begun_traced_and_listed_and_nonsense_is_refused_by_name() {
     let next = get(&format!("/api/v1/runs?limit=1&before={}", page["next"].as_str().unwrap())).json();
     assert_eq!(next["runs"][0]["id"], json!(run));
     let detail = get(&format!("/api/v1/runs/{run}")).json();
-    assert_eq!(detail["events"][0]["payload"]["metadata"]["key"], "sk-[masked]");
+    assert_eq!(detail["events"][0]["payload"]["metadata"]["key"], "⟨secret:1⟩");
     assert_eq!(gateway.packet(&run).status, 409, "it is not finished");
 
     let trace = |run: &str, r#type: &str| post("/api/v1/trace", &json!({ "runId": run, "type": r#type }));

@@ -346,7 +346,7 @@ bob    -        read:crm                  →
             1:13: this quotation mark has no other
             1:1: one of the columns must be `action`
             1:8: `with` is the last column, if it is one
-            2:10: `colour` is nothing that can be said; there are action, agent, tier, score, tags, app, mode, model, tool, level, cost, labels, hour, weekday, shaped, remote, exception, approved, used:POLICY#RULE, budget:NAME, tenant and key
+            2:10: `colour` is nothing that can be said; there are action, agent, tier, score, tags, app, mode, model, tool, level, cost, labels, hour, weekday, shaped, remote, barred, exception, approved, used:POLICY#RULE, budget:NAME, tenant and key
         "#]].assert_eq(&refused);
     }
 }

@@ -103,6 +103,7 @@ impl Situation {
                 let effect = effect_of(effect).ok_or_else(|| wants("allow, ask or deny"))?;
                 facts.remote = Some(Remote { effect, policy: policy.to_owned() });
             }
+            "barred" => facts.barred = list(),
             "exception" => {
                 let (policy, rule) = parse_named(value);
                 let (id, actions) = ("said".to_owned(), vec![Pattern::new("*")]);
@@ -140,7 +141,7 @@ impl Situation {
         }
         Err(format!(
             "`{name}` is nothing that can be said; there are action, agent, tier, score, tags, app, mode, model, tool, level, \
-             cost, labels, hour, weekday, shaped, remote, exception, approved, used:POLICY#RULE, budget:NAME, tenant and key"
+             cost, labels, hour, weekday, shaped, remote, barred, exception, approved, used:POLICY#RULE, budget:NAME, tenant and key"
         ))
     }
 
@@ -289,7 +290,7 @@ mod tests {
             `weekday` wants mon, tue, wed, thu, fri, sat or sun, not `someday`
             `action` wants an action such as write:email, not `chat`
             `hour` is not NAME=VALUE, such as `hour=22`
-            `colour` is nothing that can be said; there are action, agent, tier, score, tags, app, mode, model, tool, level, cost, labels, hour, weekday, shaped, remote, exception, approved, used:POLICY#RULE, budget:NAME, tenant and key
+            `colour` is nothing that can be said; there are action, agent, tier, score, tags, app, mode, model, tool, level, cost, labels, hour, weekday, shaped, remote, barred, exception, approved, used:POLICY#RULE, budget:NAME, tenant and key
         "#]].assert_eq(&refused);
     }
 }

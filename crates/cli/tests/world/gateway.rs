@@ -16,6 +16,11 @@ pub(crate) struct Gateway {
 
 impl Gateway {
     pub(crate) fn start(world: &World, environment: &[(&str, &str)]) -> Self {
+        Self::start_logging(world, environment, Stdio::null())
+    }
+
+    /// The same, with its log somewhere.
+    pub(crate) fn start_logging(world: &World, environment: &[(&str, &str)], log: Stdio) -> Self {
         let mut process = Command::new(assert_cmd::cargo::cargo_bin!("punk"))
             .args(["serve", "--set", "server.port=0"])
             // Tests ask more often than people do.
@@ -31,7 +36,7 @@ impl Gateway {
             .env_clear()
             .envs(environment.iter().copied())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(log)
             .spawn()
             .unwrap();
         let mut line = String::new();

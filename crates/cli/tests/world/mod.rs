@@ -54,17 +54,41 @@ impl World {
 
     /// Runs `punk` in this world.
     pub(crate) fn punk(&self, arguments: &[&str]) -> Ended {
+        self.punk_reading("", arguments)
+    }
+
+    /// Runs `punk` in this world, with something to read on its standard input.
+    pub(crate) fn punk_reading(&self, input: &str, arguments: &[&str]) -> Ended {
         let output = assert_cmd::cargo::cargo_bin_cmd!("punk")
             .current_dir(self.home.path())
             .env_clear()
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .args(arguments)
+            .write_stdin(input)
             .output()
             .unwrap();
         let text = |bytes: Vec<u8>| {
             let text = String::from_utf8(bytes).unwrap();
             text.replace(&self.home.path().display().to_string(), "HOME")
         };
+        Ended {
+            code: output.status.code().unwrap(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+
+    /// Runs `punk` in this world, with something to read.
+    pub(crate) fn punk_reads(&self, arguments: &[&str], input: &str) -> Ended {
+        let output = assert_cmd::cargo::cargo_bin_cmd!("punk")
+            .current_dir(self.home.path())
+            .env_clear()
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .args(arguments)
+            .write_stdin(input)
+            .output()
+            .unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         Ended {
             code: output.status.code().unwrap(),
             stdout: text(output.stdout),
