@@ -78,7 +78,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step {
         name: "rust",
         about: "all Rust tests",
-        tools: &[&NEXTEST, &NODE, &POSTGRES, &REDIS],
+        tools: &[&NEXTEST, &NODE, &NPM, &POSTGRES, &REDIS],
         services: &[Kind::Postgres, Kind::Redis],
         run: rust::run,
     },

@@ -1,4 +1,5 @@
-//! The packages of the client tests: Node's by npm, Python's by pip, in the target folder and out of the tree.
+//! The packages of the client tests and of the OpenID provider: Node's by npm, Python's by pip, in the target folder and
+//! out of the tree.
 //!
 //! Each set is installed once and again when its list has changed: the list it was installed from lies beside it.
 
@@ -11,13 +12,26 @@ use crate::world::World;
 
 /// Where Node's packages are listed, with the scripts that use them.
 const NODE: &str = "tests/clients/node";
+/// Where the OpenID provider is, which Rust tests log in at.
+const PROVIDER: &str = "tests/oidc";
 /// Where Python's are.
 const PYTHON: &str = "tests/clients/python";
 
 /// The `node` that comes with the packages: the clients want a newer one than Debian has.
 pub(super) fn node(world: &World) -> Result<PathBuf, String> {
-    let scripts = world.root.join(NODE);
-    let folder = world.target.join("clients/node");
+    let folder = npm(world, NODE, "clients/node")?;
+    let machine = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" };
+    Ok(folder.join(format!("node_modules/node-linux-{machine}/bin/node")))
+}
+
+/// The packages of the provider, for whichever test starts it.
+pub(super) fn provider(world: &World) -> Result<(), String> {
+    npm(world, PROVIDER, "clients/oidc").map(|_| ())
+}
+
+/// Installs the packages that `scripts` lists below the target folder, and links them beside the scripts.
+fn npm(world: &World, scripts: &str, below_target: &str) -> Result<PathBuf, String> {
+    let (scripts, folder) = (world.root.join(scripts), world.target.join(below_target));
     let lists = ["package.json", "package-lock.json"];
     installed(&scripts, &folder, &lists, || {
         let mut npm = world.command("npm");
@@ -25,8 +39,7 @@ pub(super) fn node(world: &World) -> Result<PathBuf, String> {
         world.run_patiently(&mut npm)
     })?;
     link(&folder.join("node_modules"), &scripts.join("node_modules"))?;
-    let machine = if cfg!(target_arch = "aarch64") { "arm64" } else { "x64" };
-    Ok(folder.join(format!("node_modules/node-linux-{machine}/bin/node")))
+    Ok(folder)
 }
 
 /// The `bin` folder of a virtual environment with Python's packages.

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{Chosen, Ending, Outcome};
+use super::{Chosen, Ending, Outcome, packages};
 use crate::junit;
 use crate::process::Trouble;
 use crate::world::World;
@@ -12,6 +12,10 @@ pub(super) fn run(world: &World, chosen: &Chosen) -> Outcome {
     let report = world.root.join("target/nextest/ci/junit.xml");
     // A compile error writes no report, and an old one would be counted as this run's.
     let _ = fs::remove_file(&report);
+    // Tests start it; a test run by hand finds the packages of the last run.
+    if let Err(reason) = packages::provider(world) {
+        return Outcome::failed(format!("the OpenID provider of the tests: {reason}"));
+    }
     let mut command = world.cargo(["nextest", "run", "--locked", "--workspace", "--profile", "ci"]);
     if let Some(filter) = &chosen.test_filter {
         command.arg(filter);
