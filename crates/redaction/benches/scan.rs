@@ -1,6 +1,7 @@
 //! How fast text is scanned: `cargo bench -p redaction --bench scan`.
 //!
-//! Chat text is the trajectories and suites of the benchmarks, as messages. The plain set of expressions is made from the same rules file the
+//! Chat text is what people, models and system prompts say in the conversations of the benchmark; what tools return in them, JSON full of
+//! numbers, is measured apart. The plain set of expressions is made from the same rules file the
 //! other bench makes its samples from, and runs over the same text. A bar that is missed makes the bench exit with 1.
 //!
 //! `-- --ours` leaves out the set of expressions, which takes long to build; `-- --everything` measures nothing but the first figure.
@@ -50,6 +51,9 @@ fn main() -> ExitCode {
     }
     variants(&chat, &all);
     println!("{:<52} {:>9}", "other text, everything that is built in", "MB/s");
+    rate("what tools return in the same chats", &said(&data, &["tool"]).unwrap_or_default(), &|text| {
+        all.find(text).len()
+    });
     rate("JSON of the same chats", &json(&data), &|text| all.find(text).len());
     rate("code", &code(), &|text| all.find(text).len());
     let image = "iVBORw0KGgoAAAANSUhEUgAA".repeat(40_000);
@@ -185,22 +189,30 @@ fn code() -> String {
 
 /// The messages of the chats, as a model would be sent them.
 fn chat(data: &Path) -> Option<String> {
+    said(data, &["system", "user", "assistant"])
+}
+
+/// What these say in the conversations.
+fn said(data: &Path, roles: &[&str]) -> Option<String> {
+    let file = data.join("tau_bench/gpt-4o-airline.trajectories.json");
+    let value = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;
     let mut text = String::new();
-    for file in ["tau_bench/gpt-4o-airline.trajectories.json", "agentdojo/suites_workspace_banking.json"] {
-        let value: serde_json::Value = serde_json::from_slice(&std::fs::read(data.join(file)).ok()?).ok()?;
-        strings(&value, &mut text);
-    }
+    messages(&value, roles, &mut text);
     Some(text)
 }
 
-fn strings(value: &serde_json::Value, text: &mut String) {
+fn messages(value: &serde_json::Value, roles: &[&str], text: &mut String) {
     match value {
-        serde_json::Value::String(string) => {
-            text.push_str(string);
-            text.push('\n');
+        serde_json::Value::Array(values) => values.iter().for_each(|value| messages(value, roles, text)),
+        serde_json::Value::Object(fields) => {
+            let by =
+                fields.get("role").and_then(|role| role.as_str()).is_some_and(|role| roles.contains(&role));
+            if let Some(content) = fields.get("content").and_then(|content| content.as_str()).filter(|_| by) {
+                text.push_str(content);
+                text.push('\n');
+            }
+            fields.values().for_each(|value| messages(value, roles, text));
         }
-        serde_json::Value::Array(values) => values.iter().for_each(|value| strings(value, text)),
-        serde_json::Value::Object(fields) => fields.values().for_each(|value| strings(value, text)),
         _ => {}
     }
 }
