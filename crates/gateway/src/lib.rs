@@ -9,7 +9,7 @@
 //!
 //! - A refused input creates nothing: validation comes before any record.
 //! - Acknowledged means committed: the answer leaves after the store has the run.
-//! - Nothing that looks like a credential is recorded, nor what the vault knows for the tenant; it is masked before it is hashed.
+//! - Nothing secret is recorded: placeholders stand for it before anything is hashed (`discretion/`).
 
 mod agent;
 mod app;

@@ -49,12 +49,11 @@ pub(crate) async fn answer(
         Ok(Heard::Whole { ready, headers, bytes, answer }) => {
             open.used(&answer);
             let (run, explanation) = (open.opening.run, open.explanation.clone());
-            let mut told = answer.clone();
-            let response = match open.reveal(&mut told) {
+            let response = match open.revealed(&answer) {
                 Err(barred) => return Err(open.bar(barred, &answer).await),
-                Ok(_) if ready.wire != tongue.wire => tongue.tell(&told),
-                Ok(false) => own(bytes),
-                Ok(true) => own(retold(&open, &bytes)),
+                Ok(told) if ready.wire != tongue.wire => tongue.tell(told.as_ref().unwrap_or(&answer)),
+                Ok(None) => own(bytes),
+                Ok(Some(_)) => own(retold(&open, &bytes)),
             };
             open.answered(&answer, Saved::default()).await?;
             Ok(signed((headers, response).into_response(), run, &explanation))
@@ -277,12 +276,12 @@ async fn pretend(
         streamed(Relay::new(source, voice, tongue, open, Saved::default()).holding(held))
     } else {
         open.used(&answer);
-        let mut told = answer.clone();
-        if let Err(barred) = open.reveal(&mut told) {
-            return Err(open.bar(barred, &answer).await);
-        }
+        let told = match open.revealed(&answer) {
+            Ok(told) => told,
+            Err(barred) => return Err(open.bar(barred, &answer).await),
+        };
         open.answered(&answer, Saved::default()).await?;
-        tongue.tell(&told)
+        tongue.tell(told.as_ref().unwrap_or(&answer))
     };
     Ok(signed(response, run, &explanation))
 }

@@ -211,9 +211,9 @@ impl OpenRun {
         self.opening.caller.gateway_mode == GatewayMode::Observe
     }
 
-    /// Makes an answer what the caller may have. Whether anything changed.
-    pub(crate) fn reveal(&self, answer: &mut Answer) -> Result<bool, Barred> {
-        if self.observes() { Ok(false) } else { self.discretion().reveal(answer, &self.lexicon) }
+    /// What the caller may have of an answer; nothing, if it may have it as it is.
+    pub(crate) fn revealed(&self, answer: &Answer) -> Result<Option<Answer>, Barred> {
+        if self.observes() { Ok(None) } else { self.discretion().revealed(answer, &self.lexicon) }
     }
 
     /// Ends the run without its answer, because something in it must not leave.

@@ -44,12 +44,12 @@ pub(crate) async fn tell(
         let held = holds_back(&open.app, &open.opening.caller, open.request()).await?;
         streamed(Relay::new(Source::told(told), voice, tongue, open, saved).holding(held))
     } else {
-        let mut told = answer.clone();
-        if let Err(barred) = open.reveal(&mut told) {
-            return Err(open.bar(barred, &answer).await);
-        }
+        let told = match open.revealed(&answer) {
+            Ok(told) => told,
+            Err(barred) => return Err(open.bar(barred, &answer).await),
+        };
         open.answered(&answer, saved).await?;
-        tongue.tell(&told)
+        tongue.tell(told.as_ref().unwrap_or(&answer))
     };
     Ok(signed(response, run, &explanation))
 }

@@ -131,7 +131,7 @@ impl Relay {
                 let bare_usage = matches!(passed.deltas.as_slice(), [Delta::Usage(_)]);
                 if *usage || !bare_usage {
                     let Some(run) = &self.run else { return };
-                    match run.discretion().frame(&mut passed, &run.lexicon) {
+                    match self.screen.frame(&mut passed, &run.lexicon) {
                         Ok(bytes) if ends || self.holding => self.held.extend(bytes),
                         Ok(bytes) => self.out.extend(bytes),
                         Err(barred) => return self.bar(barred),

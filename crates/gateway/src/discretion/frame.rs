@@ -4,7 +4,7 @@ use redaction::Lexicon;
 use serde_json::Value;
 
 use super::outbound::{Barred, without_logprobs};
-use super::{Discretion, Passed};
+use super::{Passed, Screen};
 
 /// Members that carry what a model says piece by piece.
 const TELLING: [&str; 10] = [
@@ -20,21 +20,27 @@ const TELLING: [&str; 10] = [
     "reasoning_text",
 ];
 
-impl Discretion {
-    /// The bytes of a frame that may leave.
+impl Screen {
+    /// The bytes of a frame that may leave. What was changed and cannot be told so in them does not leave at all.
     pub(crate) fn frame(&self, passed: &mut Passed, lexicon: &Lexicon) -> Result<Vec<u8>, Barred> {
         let raw = std::mem::take(&mut passed.raw);
         if passed.before.is_empty() && !passed.after_change {
             return Ok(raw);
         }
-        let Some((mut value, rest)) = read(&raw) else { return Ok(raw) };
+        let unread = || Barred("redaction:unread".to_owned());
+        let Some((mut value, rest)) = read(&raw) else {
+            // A frame that says nothing, such as the one that ends a stream, passes as it is.
+            return if passed.before.is_empty() { Ok(raw) } else { Err(unread()) };
+        };
         let before = value.clone();
         if passed.before.is_empty() {
             // It may say again, as a whole, what was said in pieces.
-            self.reveal_value(&mut value, lexicon)?;
+            self.discretion.reveal_value(&mut value, lexicon)?;
         } else {
             for (was, is) in &passed.before {
-                retold(&mut value, "", was, is);
+                if !retold(&mut value, "", was, is) {
+                    return Err(unread());
+                }
             }
             without_logprobs(&mut value);
         }
@@ -82,5 +88,31 @@ fn retold(value: &mut Value, name: &str, was: &str, is: &str) -> bool {
         Value::Array(items) => items.iter_mut().any(|item| retold(item, name, was, is)),
         Value::Object(members) => members.iter_mut().any(|(name, member)| retold(member, name, was, is)),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::discretion::Discretion;
+    use crate::discretion::setting::RedactionSettings;
+
+    #[track_caller]
+    fn check(raw: &str, was: &str, is: &str, expected: Option<&str>) {
+        let discretion = Discretion::new(&RedactionSettings::default(), [].iter(), &[], true).unwrap();
+        let before = vec![(was.to_owned(), is.to_owned())];
+        let mut passed = Passed { raw: raw.into(), before, after_change: true, ..Passed::default() };
+        let told = Screen::new(Arc::new(discretion), false).frame(&mut passed, &Lexicon::default());
+        assert_eq!(told.ok().map(|bytes| String::from_utf8(bytes).unwrap()).as_deref(), expected);
+    }
+
+    #[test]
+    fn what_was_changed_leaves_changed_or_not_at_all() {
+        let frame = "event: delta\ndata: {\"delta\":{\"text\":\"a key\"}}\n\n";
+        check(frame, "a key", "[gone]", Some("event: delta\ndata: {\"delta\":{\"text\":\"[gone]\"}}\n\n"));
+        check("data: {\"somewhere else\":\"a key\"}\n\n", "a key", "[gone]", None);
+        check("data: a key\n\n", "a key", "[gone]", None);
     }
 }

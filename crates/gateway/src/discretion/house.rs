@@ -27,7 +27,6 @@ pub(crate) struct House {
 }
 
 /// A discretion, and what it was made of.
-#[derive(Clone)]
 struct Made {
     settings: RedactionSettings,
     /// The generation of what the vault knows.
@@ -44,16 +43,16 @@ impl House {
     /// What holds for a tenant, as far as it was read.
     pub(crate) fn of(&self, tenant: TenantId) -> Arc<Discretion> {
         let generation = self.known.generation_of(tenant);
-        let made = self.by_tenant.read().unwrap_or_else(PoisonError::into_inner).get(&tenant).cloned();
-        match made {
-            Some(made) if made.generation == generation => made.discretion,
-            None if generation == 0 => Arc::clone(&self.usual),
-            made => {
-                let settings = made.as_ref().map(|made| made.settings.clone()).unwrap_or_default();
-                let before = made.map_or_else(|| Arc::clone(&self.usual), |made| made.discretion);
-                self.make(tenant, settings, generation).unwrap_or(before)
+        let (settings, before) = {
+            let made = self.by_tenant.read().unwrap_or_else(PoisonError::into_inner);
+            match made.get(&tenant) {
+                Some(made) if made.generation == generation => return Arc::clone(&made.discretion),
+                Some(made) => (made.settings.clone(), Arc::clone(&made.discretion)),
+                None if generation == 0 => return Arc::clone(&self.usual),
+                None => (RedactionSettings::default(), Arc::clone(&self.usual)),
             }
-        }
+        };
+        self.make(tenant, settings, generation).unwrap_or(before)
     }
 
     /// Learns what a tenant says.

@@ -47,7 +47,7 @@ impl Discretion {
             if !findings.is_empty() {
                 let sealed = leaf.spelling == Spelling::Sealed || observes;
                 self.note(text, &findings, sealed, &mut seen);
-                *text = self.recorded_as(leaf.name, text, &mut seen.lexicon, true).into_owned();
+                *text = self.stood_for(text, &findings, &mut seen.lexicon, true).into_owned();
                 found.push((place, findings));
             }
             place += 1;

@@ -4,7 +4,8 @@
 //! makes three things of a request: what the model is told, what is recorded, and the lexicon between them. On the way out,
 //! `outbound.rs` puts the caller's own values back and takes out what may not leave, in an answer that is whole, and
 //! `screen.rs` in one that comes piece by piece. `recorded.rs` is for everything that is written down. `setting.rs` is what
-//! tenants say, `leaves.rs` finds the texts in a value, `frame.rs` changes them in a frame of a stream.
+//! tenants say, `leaves.rs` finds the texts in a value, `frame.rs` changes them in a frame of a stream, `house.rs` has what holds for
+//! every tenant.
 //!
 //! - Whatever is recorded, logged or exported has placeholders in it, never a secret, whatever a tenant says.
 //! - What the caller sent may go back to the caller; what somebody else's words brought may not.
@@ -157,8 +158,18 @@ impl Discretion {
         lexicon: &mut Lexicon,
         personal: bool,
     ) -> Cow<'t, str> {
-        let findings = self.find(text, name);
-        replaced(text, &findings, |finding, found| match finding.class {
+        self.stood_for(text, &self.find(text, name), lexicon, personal)
+    }
+
+    /// A text with placeholders for what was found in it.
+    fn stood_for<'t>(
+        &self,
+        text: &'t str,
+        findings: &[Finding],
+        lexicon: &mut Lexicon,
+        personal: bool,
+    ) -> Cow<'t, str> {
+        replaced(text, findings, |finding, found| match finding.class {
             Class::Placeholder if lexicon.value(found).is_some() => None,
             class if class.is_personal() && (self.settings.record_personal || !personal) => None,
             class => Some(lexicon.placeholder(class, found)),
@@ -175,9 +186,10 @@ pub(crate) fn without_secrets(text: &str) -> Cow<'_, str> {
 fn calls_secret(name: &str) -> bool {
     const WORDS: [&str; 10] =
         ["pass", "pwd", "secret", "token", "key", "credential", "auth", "cookie", "dsn", "connection"];
-    // The names of the wires themselves are short, and none of them is about a secret.
-    let name = name.to_ascii_lowercase();
-    !name.is_empty() && WORDS.iter().any(|word| name.contains(word))
+    let says = |word: &str| {
+        name.as_bytes().windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
+    };
+    WORDS.iter().any(|word| says(word))
 }
 
 /// What stands in the place of what was taken out.

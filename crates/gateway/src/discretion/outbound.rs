@@ -2,7 +2,7 @@
 
 use redaction::{Lexicon, replaced};
 use serde_json::Value;
-use wire::{Answer, Part, ToolResult};
+use wire::{Answer, Part};
 
 use super::{Discretion, Outward, Spelling, each_text};
 
@@ -42,37 +42,38 @@ impl Discretion {
         }
     }
 
-    /// Makes an answer what the caller may have. Whether anything changed.
-    pub(crate) fn reveal(&self, answer: &mut Answer, lexicon: &Lexicon) -> Result<bool, Barred> {
-        let mut changed = false;
-        for choice in &mut answer.choices {
-            let mut here = false;
-            for part in &mut choice.parts {
+    /// What the caller may have of an answer; nothing, if it may have it as it is.
+    pub(crate) fn revealed(&self, answer: &Answer, lexicon: &Lexicon) -> Result<Option<Answer>, Barred> {
+        let mut told: Option<Answer> = None;
+        for (index, choice) in answer.choices.iter().enumerate() {
+            for (place, part) in choice.parts.iter().enumerate() {
                 let (text, spelling) = match part {
                     Part::Text { text, .. } | Part::Refusal { text } => (text, Spelling::Plain),
                     Part::Thinking { text, .. } => (text, Spelling::Sealed),
                     Part::ToolCall(call) => {
                         self.outgoing(&call.name, Spelling::Plain, lexicon)?;
-                        (&mut call.arguments, Spelling::Json)
+                        (&call.arguments, Spelling::Json)
                     }
-                    Part::ToolResult(ToolResult { .. })
+                    Part::ToolResult(_)
                     | Part::Image { .. }
                     | Part::File { .. }
                     | Part::RedactedThinking { .. }
                     | Part::Foreign { .. } => continue,
                 };
-                if let Some(told) = self.outgoing(text, spelling, lexicon)? {
-                    *text = told;
-                    here = true;
+                let Some(other) = self.outgoing(text, spelling, lexicon)? else { continue };
+                let choice = &mut told.get_or_insert_with(|| answer.clone()).choices[index];
+                // The words of what was taken out are in its probabilities, too.
+                choice.logprobs = None;
+                match &mut choice.parts[place] {
+                    Part::Text { text, .. } | Part::Refusal { text } | Part::Thinking { text, .. } => {
+                        *text = other;
+                    }
+                    Part::ToolCall(call) => call.arguments = other,
+                    _ => {}
                 }
             }
-            // The words of what was taken out are in its probabilities, too.
-            if here {
-                choice.logprobs = None;
-            }
-            changed |= here;
         }
-        Ok(changed)
+        Ok(told)
     }
 
     /// The same for an answer in its vendor's own shape.

@@ -19,9 +19,9 @@ use super::{Discretion, Outward, Spelling};
 
 /// The frames of one answer that are on their way.
 pub(crate) struct Screen {
-    discretion: Arc<Discretion>,
+    pub(super) discretion: Arc<Discretion>,
     channels: Vec<Channel>,
-    /// How many channels were closed and forgotten: the numbers of the rest begin there.
+    /// Frames in the order in which they came.
     waiting: VecDeque<Waiting>,
     findings: Vec<Finding>,
     /// Whether anything was changed so far.

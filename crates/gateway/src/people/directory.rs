@@ -170,18 +170,7 @@ impl Directory {
     /// # Errors
     /// [`ChangeError::Taken`] if the address is somebody's.
     pub async fn add(&self, account: &Account, by: &By, at: Timestamp) -> Result<(), ChangeError> {
-        let claim = RecordChange {
-            kind: RecordKind::User,
-            id: format!("{CLAIMS}-{}", account.email.digest()),
-            expected: 0,
-            to: Some(RecordBody {
-                group: CLAIMS.to_owned(),
-                key: None,
-                body: json!({ "user": account.id }),
-                created_at: at,
-                due_at: None,
-            }),
-        };
+        let claim = claim(CLAIMS, format!("{CLAIMS}-{}", account.email.digest()), account.id, at);
         let done = ("audit.user_created", account.id.to_string(), json!({}));
         let records = vec![claim, user_change(account, 0)?];
         self.commit(HOME, records, Some(done), by, at).await.map_err(|error| match error {
@@ -377,6 +366,13 @@ pub(crate) fn user_change(account: &Account, expected: u64) -> Result<RecordChan
     let to =
         RecordBody { key: Some(account.email.digest()), ..body(group, account, account.created_at, None)? };
     Ok(RecordChange { kind: RecordKind::User, id: account.id.to_string(), expected, to: Some(to) })
+}
+
+/// Takes a name for a person, which nobody else can take then.
+pub(super) fn claim(group: &str, id: String, user: UserId, at: Timestamp) -> RecordChange {
+    let body = json!({ "user": user });
+    let to = RecordBody { group: group.to_owned(), key: None, body, created_at: at, due_at: None };
+    RecordChange { kind: RecordKind::User, id, expected: 0, to: Some(to) }
 }
 
 fn deed(tenant: TenantId, done: Done<'_>, by: &By, at: Timestamp) -> Result<Append, ChangeError> {

@@ -18,13 +18,13 @@ use schema::{Digest, TenantId, Timestamp, UserId};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use store::{RecordBody, RecordChange, RecordKind};
+use store::RecordKind;
 use tokio::sync::Mutex;
 
 use super::account::{Account, ForeignSubject};
 use super::client::Client;
 use super::cookie::Cookie;
-use super::directory::{By, ChangeError, Directory, HOME, Versioned, new_id, user_change};
+use super::directory::{By, ChangeError, Directory, HOME, Versioned, claim, new_id, user_change};
 use super::email::Email;
 use super::invitation;
 use super::login::{by_person, enter};
@@ -235,18 +235,7 @@ impl Directory {
         by: &By,
         at: Timestamp,
     ) -> Result<(), ChangeError> {
-        let claim = RecordChange {
-            kind: RecordKind::User,
-            id: subject_id(subject),
-            expected: 0,
-            to: Some(RecordBody {
-                group: CLAIMS.to_owned(),
-                key: None,
-                body: json!({ "user": account.id }),
-                created_at: at,
-                due_at: None,
-            }),
-        };
+        let claim = claim(CLAIMS, subject_id(subject), account.id, at);
         let done = ("audit.user_linked", account.id.to_string(), json!({ "issuer": subject.issuer }));
         self.commit(HOME, vec![claim, user_change(account, version)?], Some(done), by, at).await
     }
