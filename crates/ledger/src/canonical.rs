@@ -144,7 +144,11 @@ fn in_key_order<'a, E>(
 
 /// Sorts `items` by a name of theirs, as RFC 8785 orders the names of an object.
 pub(crate) fn sort_names<T>(items: &mut [T], name: impl Fn(&T) -> &str) {
-    items.sort_by(|a, b| name(a).encode_utf16().cmp(name(b).encode_utf16()));
+    if items.iter().all(|item| name(item).is_ascii()) {
+        items.sort_by(|one, other| name(one).cmp(name(other)));
+    } else {
+        items.sort_by(|one, other| name(one).encode_utf16().cmp(name(other).encode_utf16()));
+    }
 }
 
 fn write_number(number: &serde_json::Number, out: &mut Vec<u8>) -> Result<(), CanonicalError> {

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::canonical::{self, CanonicalError, MAX_INTEGER};
-use crate::field::{Field, Payload, Salt, Scratch, payload_digest};
+use crate::field::{Field, Salt, Scratch, payload_digest};
 use crate::hash::sha256;
+use crate::payload::{Name, Payload};
 
 /// One recorded event. Its run and tenant are not repeated in it; they are part of what `hash` covers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,6 +55,8 @@ pub struct Chain {
     run: String,
     tenant: String,
     scratch: Scratch,
+    /// Where the text of an event goes that nobody wants.
+    unwanted: Vec<u8>,
 }
 
 impl Chain {
@@ -66,7 +69,8 @@ impl Chain {
     /// The chain as a store left it: `seq` events, the last one hashed to `head`.
     #[must_use]
     pub fn resume(tenant: TenantId, run: RunId, seq: Seq, head: Digest) -> Self {
-        Self { seq, head, run: run.to_string(), tenant: tenant.to_string(), scratch: Scratch::default() }
+        let (run, tenant, scratch) = (run.to_string(), tenant.to_string(), Scratch::default());
+        Self { seq, head, run, tenant, scratch, unwanted: Vec::new() }
     }
 
     /// How many events there are.
@@ -85,17 +89,34 @@ impl Chain {
     ///
     /// # Errors
     /// A value has no canonical form. Nothing was recorded then.
-    pub fn append(
+    pub fn append<N: Into<Name>>(
         &mut self,
         at: Timestamp,
         r#type: &str,
-        fields: impl IntoIterator<Item = (String, Value)>,
+        fields: impl IntoIterator<Item = (N, Value)>,
+        salt: impl FnMut() -> Salt,
+    ) -> Result<Event, CanonicalError> {
+        let mut text = std::mem::take(&mut self.unwanted);
+        text.clear();
+        let appended = self.append_to(at, r#type, fields, salt, &mut text);
+        self.unwanted = text;
+        appended
+    }
+
+    /// The same, and appends the event to `text` as it is kept: everything has been written out for hashing anyway. After an
+    /// error `text` holds a part of it.
+    pub(crate) fn append_to<N: Into<Name>>(
+        &mut self,
+        at: Timestamp,
+        r#type: &str,
+        fields: impl IntoIterator<Item = (N, Value)>,
         mut salt: impl FnMut() -> Salt,
+        text: &mut Vec<u8>,
     ) -> Result<Event, CanonicalError> {
         let payload: Payload =
             fields.into_iter().map(|(name, value)| (name, Field::disclosed(salt(), value))).collect();
         let seq = self.seq.next();
-        let hash = self.hash(at, &payload, seq, r#type)?;
+        let hash = self.hash(at, &payload, seq, r#type, text)?;
         (self.seq, self.head) = (seq, hash);
         Ok(Event { at, hash, payload, seq, r#type: r#type.to_owned() })
     }
@@ -109,7 +130,11 @@ impl Chain {
         if event.seq != expected {
             return Err(ChainError::Order { expected, found: event.seq });
         }
-        match self.hash(event.at, &event.payload, event.seq, &event.r#type) {
+        let mut text = std::mem::take(&mut self.unwanted);
+        text.clear();
+        let hashed = self.hash(event.at, &event.payload, event.seq, &event.r#type, &mut text);
+        self.unwanted = text;
+        match hashed {
             Ok(hash) if hash == event.hash => {
                 (self.seq, self.head) = (expected, hash);
                 Ok(())
@@ -125,27 +150,44 @@ impl Chain {
         payload: &Payload,
         seq: Seq,
         r#type: &str,
+        event: &mut Vec<u8>,
     ) -> Result<Digest, CanonicalError> {
         let integer = i64::try_from(seq.0).ok().filter(|_| seq.0 <= MAX_INTEGER);
         let integer = integer.ok_or_else(|| CanonicalError::Number(seq.to_string()))?;
-        let payload_digest = payload_digest(payload, &mut self.scratch)?;
+        let at = at.to_text();
+        event.extend_from_slice(b"{\"at\":\"");
+        event.extend_from_slice(&at);
+        event.extend_from_slice(b"\",\"hash\":\"");
+        let hash_begins = event.len();
+        event.extend_from_slice(&Digest::ZERO.to_hex());
+        event.extend_from_slice(b"\",\"payload\":");
+        let payload_digest = payload_digest(payload, &mut self.scratch, event)?;
         let text = &mut self.scratch.outer;
         text.clear();
         text.extend_from_slice(b"{\"at\":\"");
-        text.extend_from_slice(&at.to_text());
+        text.extend_from_slice(&at);
         text.extend_from_slice(b"\",\"payload_digest\":\"");
         text.extend_from_slice(&payload_digest.to_hex());
         text.extend_from_slice(b"\",\"prev\":\"");
         text.extend_from_slice(&self.head.to_hex());
         text.extend_from_slice(b"\",\"run\":\"");
         text.extend_from_slice(self.run.as_bytes());
-        text.extend_from_slice(b"\",\"seq\":");
+        text.push(b'"');
+        let seq_begins = text.len();
+        text.extend_from_slice(b",\"seq\":");
         canonical::write_integer(integer, text);
+        let seq = seq_begins..text.len();
         text.extend_from_slice(b",\"tenant\":\"");
         text.extend_from_slice(self.tenant.as_bytes());
-        text.extend_from_slice(b"\",\"type\":");
+        text.push(b'"');
+        let type_begins = text.len();
+        text.extend_from_slice(b",\"type\":");
         canonical::write_string(r#type, text);
         text.push(b'}');
-        Ok(sha256(text))
+        let hash = sha256(text);
+        event.extend_from_slice(&text[seq]);
+        event.extend_from_slice(&text[type_begins..]);
+        event[hash_begins..hash_begins + 64].copy_from_slice(&hash.to_hex());
+        Ok(hash)
     }
 }

@@ -1,6 +1,5 @@
 //! Payload fields under salted digests: each can be shown or withheld on its own.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
@@ -10,9 +9,7 @@ use serde_json::Value;
 
 use crate::canonical::{self, CanonicalError};
 use crate::hash::sha256;
-
-/// The fields of an event, by name.
-pub type Payload = BTreeMap<String, Field>;
+use crate::payload::{Name, Payload};
 
 /// Sixteen unpredictable bytes, used for one field only: without them a withheld value could be guessed and tried.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -76,7 +73,8 @@ impl Field {
         Ok(Self::Withheld(Withheld { withheld: self.digest(name, &mut Vec::new())? }))
     }
 
-    /// The digest that the chain commits to. `scratch` saves an allocation a field on the hot path.
+    /// The digest that the chain commits to. What was hashed is left in `scratch`, which saves an allocation a field on the
+    /// hot path.
     pub(crate) fn digest(&self, name: &str, scratch: &mut Vec<u8>) -> Result<Digest, CanonicalError> {
         match self {
             Self::Disclosed(shown) => {
@@ -93,23 +91,59 @@ impl Field {
             Self::Withheld(marker) => Ok(marker.withheld),
         }
     }
+
+    /// Appends the field as an event has it. `hashed` is what [`Field::digest`] has just left, `name_len` how long the name
+    /// is in it: salt and value are copied from there, because the value is in its canonical form already.
+    fn write(&self, hashed: &[u8], name_len: usize, out: &mut Vec<u8>) {
+        match self {
+            Self::Disclosed(_) => {
+                // `["SALT","NAME",VALUE]`
+                let value = SALT_ENDS + "\",".len() + name_len + ",".len();
+                out.extend_from_slice(b"{\"salt\":\"");
+                out.extend_from_slice(&hashed[SALT_BEGINS..SALT_ENDS]);
+                out.extend_from_slice(b"\",\"value\":");
+                out.extend_from_slice(&hashed[value..hashed.len() - 1]);
+                out.push(b'}');
+            }
+            Self::Withheld(marker) => {
+                out.extend_from_slice(b"{\"withheld\":\"");
+                out.extend_from_slice(&marker.withheld.to_hex());
+                out.extend_from_slice(b"\"}");
+            }
+        }
+    }
 }
 
-/// The digest over all fields: names stay visible when values are withheld.
-pub(crate) fn payload_digest(payload: &Payload, scratch: &mut Scratch) -> Result<Digest, CanonicalError> {
+/// Where the salt is in what is hashed.
+const SALT_BEGINS: usize = "[\"".len();
+const SALT_ENDS: usize = SALT_BEGINS + 32;
+
+/// The digest over all fields: names stay visible when values are withheld. Appends them to `text` as an event has them.
+pub(crate) fn payload_digest(
+    payload: &Payload,
+    scratch: &mut Scratch,
+    text: &mut Vec<u8>,
+) -> Result<Digest, CanonicalError> {
     scratch.outer.clear();
     scratch.outer.push(b'{');
-    let mut write = |(name, field): (&String, &Field)| {
+    text.push(b'{');
+    let mut write = |(name, field): (&Name, &Field)| {
         if scratch.outer.len() > 1 {
             scratch.outer.push(b',');
+            text.push(b',');
         }
-        canonical::write_string(name, &mut scratch.outer);
+        let began = text.len();
+        canonical::write_string(name, text);
+        let name_len = text.len() - began;
+        scratch.outer.extend_from_slice(&text[began..]);
         scratch.outer.extend_from_slice(b":\"");
         scratch.outer.extend_from_slice(&field.digest(name, &mut scratch.inner)?.to_hex());
         scratch.outer.push(b'"');
+        text.push(b':');
+        field.write(&scratch.inner, name_len, text);
         Ok(())
     };
-    // The map is in byte order, which is the canonical order unless a name leaves ASCII.
+    // Fields are in byte order, which is the canonical order unless a name leaves ASCII.
     if payload.keys().all(|name| name.is_ascii()) {
         payload.iter().try_for_each(&mut write)?;
     } else {
@@ -118,6 +152,7 @@ pub(crate) fn payload_digest(payload: &Payload, scratch: &mut Scratch) -> Result
         fields.into_iter().try_for_each(&mut write)?;
     }
     scratch.outer.push(b'}');
+    text.push(b'}');
     Ok(sha256(&scratch.outer))
 }
 

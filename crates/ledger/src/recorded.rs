@@ -8,16 +8,27 @@ use serde_json::Value;
 use crate::canonical::CanonicalError;
 use crate::chain::{Chain, ChainError, Event};
 use crate::field::Salt;
+use crate::payload::Name;
 
 /// Events of one run that follow each other and what came before. They were made by a [`Recorder`], or checked; nobody can
 /// change them, so nobody has to hash them again.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Recorded {
     tenant: TenantId,
     run: RunId,
     after: Seq,
     before: Digest,
     events: Vec<Event>,
+    /// The events as they are kept, where they were written out on the way to their hashes.
+    text: Option<Vec<u8>>,
+}
+
+impl PartialEq for Recorded {
+    /// What they say, however they came about.
+    fn eq(&self, other: &Self) -> bool {
+        let place = |recorded: &Self| (recorded.tenant, recorded.run, recorded.after, recorded.before);
+        place(self) == place(other) && self.events == other.events
+    }
 }
 
 impl Recorded {
@@ -34,7 +45,7 @@ impl Recorded {
     ) -> Result<Self, ChainError> {
         let mut chain = Chain::resume(tenant, run, after, before);
         events.iter().try_for_each(|event| chain.verify_next(event))?;
-        Ok(Self { tenant, run, after, before, events })
+        Ok(Self { tenant, run, after, before, events, text: None })
     }
 
     /// Whose they are.
@@ -67,6 +78,13 @@ impl Recorded {
         self.events.last().map_or((self.after, self.before), |last| (last.seq, last.hash))
     }
 
+    /// The events as one JSON text. Values in it are in their canonical form.
+    #[must_use]
+    pub fn to_text(&self) -> Vec<u8> {
+        // Events are JSON already; writing them out cannot fail.
+        self.text.clone().unwrap_or_else(|| serde_json::to_vec(&self.events).unwrap_or_default())
+    }
+
     /// Whether they go on with a run of `tenant` that ends at `seq` and `head`.
     ///
     /// # Errors
@@ -97,6 +115,7 @@ impl Deref for Recorded {
 pub struct Recorder {
     chain: Chain,
     recorded: Recorded,
+    text: Vec<u8>,
 }
 
 impl Recorder {
@@ -109,22 +128,26 @@ impl Recorder {
     /// Goes on with a run as a store left it: `seq` events, the last one hashed to `head`.
     #[must_use]
     pub fn resume(tenant: TenantId, run: RunId, seq: Seq, head: Digest) -> Self {
-        let recorded = Recorded { tenant, run, after: seq, before: head, events: Vec::new() };
-        Self { chain: Chain::resume(tenant, run, seq, head), recorded }
+        let events = Vec::new();
+        let recorded = Recorded { tenant, run, after: seq, before: head, events, text: None };
+        Self { chain: Chain::resume(tenant, run, seq, head), recorded, text: Vec::new() }
     }
 
     /// Records one more: see [`Chain::append`].
     ///
     /// # Errors
     /// A value has no canonical form. Nothing was recorded then.
-    pub fn append(
+    pub fn append<N: Into<Name>>(
         &mut self,
         at: Timestamp,
         r#type: &str,
-        fields: impl IntoIterator<Item = (String, Value)>,
+        fields: impl IntoIterator<Item = (N, Value)>,
         salt: impl FnMut() -> Salt,
     ) -> Result<&Event, CanonicalError> {
-        let event = self.chain.append(at, r#type, fields, salt)?;
+        let before = self.text.len();
+        self.text.push(if before == 0 { b'[' } else { b',' });
+        let appended = self.chain.append_to(at, r#type, fields, salt, &mut self.text);
+        let event = appended.inspect_err(|_| self.text.truncate(before))?;
         self.recorded.events.push(event);
         let place = self.recorded.events.len() - 1;
         Ok(&self.recorded.events[place])
@@ -132,7 +155,11 @@ impl Recorder {
 
     /// What was recorded.
     #[must_use]
-    pub fn end(self) -> Recorded {
+    pub fn end(mut self) -> Recorded {
+        if !self.text.is_empty() {
+            self.text.push(b']');
+            self.recorded.text = Some(self.text);
+        }
         self.recorded
     }
 }
@@ -180,6 +207,26 @@ mod tests {
             |tenant, run| Recorded::check(tenant, run, Seq::START, Digest::ZERO, honest.to_vec()).is_err();
         assert!(elsewhere(TenantId::from_bytes([2; 16]), honest.run()));
         assert!(elsewhere(TenantId::NIL, RunId::from_bytes([2; 16])));
+    }
+
+    #[test]
+    fn its_text_reads_back_as_its_events() {
+        let honest = recorded();
+        let read: Vec<Event> = serde_json::from_slice(&honest.to_text()).unwrap();
+        assert_eq!(read, honest.to_vec());
+        // Also where nothing was left out by an error, or the events came from elsewhere.
+        let mut recorder = Recorder::new(TenantId::NIL, RunId::from_bytes([1; 16]));
+        let at = Timestamp::from_millis(1_000).unwrap();
+        let salt = || Salt::from_bytes([7; 16]);
+        recorder
+            .append(at, "a \"type\"", [("ä\n", json!({ "b": [1.5, null], "a": "\u{1}" }))], salt)
+            .unwrap();
+        recorder.append(at, "too large", [("n", json!(u64::MAX))], salt).unwrap_err();
+        recorder.append(at, "empty", <[(&str, Value); 0]>::default(), salt).unwrap();
+        let recorded = recorder.end();
+        let read: Vec<Event> = serde_json::from_slice(&recorded.to_text()).unwrap();
+        assert_eq!(read, recorded.to_vec());
+        assert_eq!(again(read.clone()).unwrap().to_text(), serde_json::to_vec(&read).unwrap());
     }
 
     #[test]

@@ -249,7 +249,7 @@ fn rehash(packet: &mut Packet) {
     for (i, event) in packet.events.iter_mut().enumerate() {
         event.seq = schema::Seq(i as u64 + 1);
         let fields: Vec<(String, Value)> =
-            event.payload.iter().map(|(name, field)| (name.clone(), field.shown())).collect();
+            event.payload.iter().map(|(name, field)| (name.to_string(), field.shown())).collect();
         let mut salts: Vec<_> = event
             .payload
             .values()

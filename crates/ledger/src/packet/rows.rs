@@ -102,7 +102,7 @@ pub(super) fn audit(events: &[Event]) -> Vec<Value> {
     let rows = events.iter().filter(|event| event.r#type.starts_with("audit."));
     rows.map(|event| {
         let payload: Map<String, Value> =
-            event.payload.iter().map(|(name, field)| (name.clone(), field.shown())).collect();
+            event.payload.iter().map(|(name, field)| (name.to_string(), field.shown())).collect();
         json!({ "seq": event.seq, "at": event.at, "type": event.r#type, "payload": payload })
     })
     .collect()

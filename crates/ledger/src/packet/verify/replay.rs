@@ -34,7 +34,7 @@ pub(super) fn policies<E: Display>(
         let seq = event.seq;
         let missing = ["engine", "policies", "facts", "action", "verdict"]
             .iter()
-            .find(|name| !event.payload.contains_key(**name));
+            .find(|name| !event.payload.contains_key(name));
         if let Some(name) = missing {
             return Err(Reason::PolicyEvent.because(format!("event {seq} has no field `{name}`")));
         }
