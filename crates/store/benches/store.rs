@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::{EVENTS, commit, events, median, run};
+use common::{EVENTS, commit, cpu_time, events, median, run};
 use rusqlite::{Connection, params};
 use schema::TenantId;
 use store::group_commit::Options;
@@ -182,12 +182,4 @@ fn store_appends(
 
 fn open(path: &Path, durability: Durability, options: Options) -> SqliteStore {
     SqliteStore::open_with(path, durability, options).unwrap()
-}
-
-/// User and system time of this process so far.
-fn cpu_time() -> Duration {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
-    let ticks: u64 = fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap();
-    Duration::from_millis(ticks * 10)
 }

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use async_trait::async_trait;
 use schema::{RunKind, Timestamp};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::error::StoreError;
 use crate::run::RunRow;
@@ -42,8 +42,8 @@ impl AgentRow {
 
 /// The name of the agent that a run shows. Records of the ledger about itself show none.
 pub(crate) fn agent_of(run: &RunRow) -> Option<&str> {
-    let is_record = run.fields.get("kind") == Some(&json!(RunKind::Audit));
-    run.fields.get("agent").and_then(Value::as_str).filter(|_| !is_record)
+    let kind = run.fields.get("kind").and_then(|kind| RunKind::deserialize(kind).ok());
+    run.fields.get("agent").and_then(Value::as_str).filter(|_| kind != Some(RunKind::Audit))
 }
 
 /// Adds agents up by their names.

@@ -5,7 +5,9 @@
 //! holds a value, sealed under the key of the subject it is about, or as it is where it is about nobody.
 //!
 //! - A newer entry replaces an older one; an older one changes nothing.
-//! - A kind is bounded by the puts themselves: one in [`SHARE`], picked by its key, takes away the oldest beyond the bound.
+//! - A kind is bounded by the puts themselves: one in so many, picked by its key, takes away the oldest beyond the bound. To
+//!   find where that is takes a walk along all that stay, so the larger the bound, the fewer look; it is never exceeded by
+//!   much more than a sixteenth.
 //! - An invalidation that is to outlast a rebuild is on record, as an event of the type [`CACHE_INVALIDATED`].
 
 use std::collections::BTreeMap;
@@ -18,14 +20,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::StoreError;
-use crate::run::RunRow;
+use crate::run::told;
 use crate::view::RunEvents;
 
 /// The type of the event that says what was taken out of the cache: its field `filter` is a [`CacheFilter`].
 pub const CACHE_INVALIDATED: &str = "audit.cache_invalidated";
 
-/// One put in so many sees to the bound.
-pub(crate) const SHARE: u8 = 16;
+/// One put in so many sees to the bound, or one in as many as are a sixteenth of it.
+pub(crate) const SHARE: u32 = 16;
 
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -96,11 +98,7 @@ impl CacheWrite {
     pub fn of_run(run: RunId, events: &[Event], at_most: Option<NonZeroU32>) -> Option<Self> {
         let finished = events.iter().find(|event| event.r#type == "run.finished")?;
         let field = |name: &str| finished.payload.get(name).and_then(ledger::Field::value);
-        let model = RunRow::fold_all(None, run, events)?
-            .fields
-            .get("model")
-            .and_then(Value::as_str)
-            .map(str::to_owned);
+        let model = told(events, "model").and_then(Value::as_str).map(str::to_owned);
         Some(Self {
             kind: CacheKind::ExactResponse,
             key: field("cacheKey")?.as_str()?.parse().ok()?,
@@ -116,7 +114,9 @@ impl CacheWrite {
 
     /// The bound, if this put is one of those that see to it.
     pub(crate) fn sees_to(&self) -> Option<NonZeroU32> {
-        self.at_most.filter(|_| self.key.as_bytes()[0].is_multiple_of(SHARE))
+        let (by, _) = self.key.as_bytes().split_first_chunk()?;
+        let by = u32::from_le_bytes(*by);
+        self.at_most.filter(|bound| by.is_multiple_of((bound.get() / 16).max(SHARE)))
     }
 
     /// What decides between two entries of one key.

@@ -122,11 +122,11 @@ fn is_about_others(event: &Event) -> bool {
 }
 
 fn field<T: DeserializeOwned>(event: &Event, name: &str) -> Option<T> {
-    serde_json::from_value(event.payload.get(name)?.value()?.clone()).ok()
+    T::deserialize(event.payload.get(name)?.value()?).ok()
 }
 
 fn member<T: DeserializeOwned>(event: &Event, name: &str, member: &str) -> Option<T> {
-    serde_json::from_value(event.payload.get(name)?.value()?.get(member)?.clone()).ok()
+    T::deserialize(event.payload.get(name)?.value()?.get(member)?).ok()
 }
 
 /// What a run's events, all of them, say that its agent did.

@@ -81,7 +81,7 @@ fn literal(value: impl Serialize) -> Option<String> {
 }
 
 /// What runs are alike in. As a wish, what is absent may be anything.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Traits {
     kind: Option<String>,

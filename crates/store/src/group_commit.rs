@@ -7,7 +7,9 @@
 //!
 //! - A caller is told `Ok` after the commit it was part of has returned, never before.
 //! - A refused request touches nothing of the others in its batch.
-//! - A commit that fails is told to everybody in it.
+//! - A commit that fails is told to everybody in it, and a transaction that cannot begin to everybody who waits for one:
+//!   nobody waits for the patience of all who came before.
+//! - Only the thread waits for a lock that somebody else has; a caller that writes itself never does.
 //! - The queue is bounded: who comes when it is full waits. Nothing is dropped and memory does not grow.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,6 +30,10 @@ pub trait Writer: Send + 'static {
 
     /// Begins a transaction.
     fn begin(&mut self) -> Result<(), Self::Error>;
+    /// The same if that takes no waiting for others; otherwise says no.
+    fn begin_at_once(&mut self) -> Result<bool, Self::Error> {
+        self.begin().map(|()| true)
+    }
     /// Applies one request inside the transaction. A refused one has written nothing; an error in the middle of writing
     /// must make [`Writer::commit`] fail.
     fn apply(&mut self, request: Self::Request) -> Result<Self::Reply, Self::Error>;
@@ -169,13 +175,16 @@ impl<W: Writer> Shared<W> {
             return Err(request);
         }
         let Ok(mut writer) = self.writer.try_lock() else { return Err(request) };
-        let written = writer.begin().and_then(|()| {
-            let applied = writer.apply(request);
-            // Also after a refusal: the transaction is open.
-            let committed = writer.commit();
-            applied.and_then(|reply| committed.map(|()| reply))
-        });
-        Ok((written, writer.wants_tidying()))
+        match writer.begin_at_once() {
+            Ok(true) => {}
+            // Whoever holds the lock may hold it for long, and this thread has others to serve.
+            Ok(false) => return Err(request),
+            Err(error) => return Ok((Err(error), false)),
+        }
+        let applied = writer.apply(request);
+        // Also after a refusal: the transaction is open.
+        let committed = writer.commit();
+        Ok((applied.and_then(|reply| committed.map(|()| reply)), writer.wants_tidying()))
     }
 
     fn write_all(&self, mut tasks: mpsc::Receiver<Task<W>>) {
@@ -204,7 +213,12 @@ fn write_batch<W: Writer>(
 ) {
     let began = Instant::now();
     if let Err(error) = writer.begin() {
-        let _ = first.answer.send(Err(error));
+        let mut next = Some(first);
+        while let Some(Waiting { answer, .. }) = next {
+            // A caller that stopped waiting does not want to know.
+            let _ = answer.send(Err(error.clone()));
+            next = next_write(tasks);
+        }
         return;
     }
     let mut applied = Vec::new();
@@ -255,6 +269,8 @@ mod tests {
         threads: Arc<Mutex<Vec<thread::ThreadId>>>,
         /// After this many commits there is housekeeping to do; never, if 0.
         untidy_after: usize,
+        /// Whether it takes waiting to begin.
+        locked: bool,
         /// On which thread it was done.
         tidied: Arc<Mutex<Option<Option<String>>>>,
     }
@@ -270,6 +286,9 @@ mod tests {
             }
             self.open.clear();
             Ok(())
+        }
+        fn begin_at_once(&mut self) -> Result<bool, &'static str> {
+            if self.locked { Ok(false) } else { self.begin().map(|()| true) }
         }
         fn apply(&mut self, request: u64) -> Result<u64, &'static str> {
             assert_ne!(request, 1_313, "a writer that panics");
@@ -359,6 +378,35 @@ mod tests {
         // And the writer goes on.
         let _ = open.send(());
         assert_eq!(group.submit(8).await, Ok(80));
+    }
+
+    #[tokio::test]
+    async fn a_transaction_that_cannot_begin_is_told_to_everybody_who_waits_for_one() {
+        let (open, gate) = std::sync::mpsc::channel::<()>();
+        let group = GroupCommit::start(Book { gate: Some(gate), ..Book::default() }, TOGETHER).unwrap();
+        let callers: Vec<_> = [2, 4, 6]
+            .map(|n| {
+                tokio::spawn({
+                    let group = group.clone();
+                    async move { group.submit(n).await }
+                })
+            })
+            .into();
+        tokio::task::yield_now().await;
+        // The lock is not to be had: what waits for it fails, whoever is first.
+        drop(open);
+        for caller in callers {
+            assert_eq!(caller.await.unwrap(), Err(SubmitError::Refused("closed")));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_caller_never_waits_itself_for_a_lock_that_somebody_else_has() {
+        let book = Book { locked: true, ..Book::default() };
+        let threads = book.threads.clone();
+        let group = GroupCommit::start(book, Options { alone: true, ..TOGETHER }).unwrap();
+        assert_eq!(group.submit(2).await, Ok(20));
+        assert_ne!(threads.lock().unwrap().as_slice(), [thread::current().id()], "the thread wrote it");
     }
 
     #[tokio::test]

@@ -35,6 +35,8 @@ pub struct RunRow {
 pub const RANGE_SEALED: &str = "audit.range_sealed";
 
 const SUBJECT: &str = "subject";
+/// The type of the event that ends a run.
+const END: &str = "run.finished";
 
 /// Which fields of the first and the last event of a run its row keeps.
 const KEPT: &[&str] = &[
@@ -77,14 +79,14 @@ impl RunRow {
             started_at: event.at,
             updated_at: event.at,
             finished: false,
-            fields: serde_json::Map::new(),
+            fields: serde_json::Map::with_capacity(KEPT.len()),
         });
         (row.seq, row.head, row.updated_at) = (event.seq, event.hash, event.at);
         // A run ends once, and what it came to is what it was then.
-        if !row.finished && matches!(event.r#type.as_str(), "run.started" | "run.finished") {
-            row.finished |= event.r#type == "run.finished";
-            for name in KEPT {
-                if let Some(value) = event.payload.get(*name).and_then(ledger::Field::value) {
+        if !row.finished && is_kept(&event.r#type) {
+            row.finished |= event.r#type == END;
+            for (name, value) in KEPT.iter().zip(kept(event)) {
+                if let Some(value) = value {
                     row.fields.insert((*name).to_owned(), value.clone());
                 }
             }
@@ -115,6 +117,30 @@ impl RunRow {
     }
 }
 
+/// Whether a row keeps fields of such events.
+fn is_kept(r#type: &str) -> bool {
+    matches!(r#type, "run.started" | END)
+}
+
+/// What the row after all of `events` has in one of the fields that it keeps, without making it.
+pub(crate) fn told<'e>(events: &'e [Event], name: &str) -> Option<&'e Value> {
+    let after_end = events.iter().position(|event| event.r#type == END).map(|end| end + 1);
+    let until_end = events.get(..after_end.unwrap_or(events.len()))?;
+    let mut kept = until_end.iter().rev().filter(|event| is_kept(&event.r#type));
+    kept.find_map(|event| event.payload.get(name)?.value())
+}
+
+/// The values that a row keeps of an event, in the order in which it keeps them.
+fn kept(event: &Event) -> [Option<&Value>; KEPT.len()] {
+    let mut values = [None; KEPT.len()];
+    for (name, field) in event.payload.iter() {
+        if let Some(place) = KEPT.iter().position(|kept| kept == name) {
+            values[place] = field.value();
+        }
+    }
+    values
+}
+
 /// Lists and looks up runs. The handle carries the tenant.
 #[async_trait]
 pub trait RunStore: Send + Sync {
@@ -143,4 +169,33 @@ pub struct Sealed {
     pub head: Digest,
     /// Where in the log the leaf is that binds it.
     pub leaf: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use ledger::{Recorder, Salt};
+    use proptest::prelude::*;
+    use schema::TenantId;
+    use serde_json::json;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_field_that_is_looked_up_is_what_the_row_has(
+            told_in in prop::collection::vec((0..4usize, prop::option::of(0..3u8)), 0..8),
+        ) {
+            let run = RunId::new(1, [0; 10]);
+            let mut recorder = Recorder::new(TenantId::NIL, run);
+            for (r#type, model) in told_in {
+                let r#type = ["run.started", "model.completed", "run.finished", "run.finished"][r#type];
+                let fields: serde_json::Map<_, _> =
+                    model.map(|model| ("model".to_owned(), json!(model))).into_iter().collect();
+                recorder.append(Timestamp::EPOCH, r#type, fields, || Salt::from_bytes([7; 16])).unwrap();
+            }
+            let events = recorder.end();
+            let row = RunRow::fold_all(None, run, &events);
+            prop_assert_eq!(told(&events, "model"), row.as_ref().and_then(|row| row.fields.get("model")));
+        }
+    }
 }

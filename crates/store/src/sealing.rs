@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crypto::random;
 use crypto::seal::{DataKey, SealKey};
-use ledger::{Event, Payload};
+use ledger::{Event, Payload, Recorded};
 use schema::{Digest, RunId, Seq, Subject, SubjectId, TenantId, Timestamp};
 
 use crate::cache::CacheKind;
@@ -255,12 +255,11 @@ pub(crate) fn keep_value(
 pub(crate) fn keep_segment(
     tenant: TenantId,
     run: RunId,
-    events: &[Event],
+    events: &Recorded,
     key: Option<&SubjectKey>,
 ) -> Result<Kept, StoreError> {
-    // Events are JSON already; writing them out cannot fail.
     let (Some(key), Some(first)) = (key, events.first()) else {
-        return Ok(Kept { body: serde_json::to_vec(events).unwrap_or_default(), sealed: None });
+        return Ok(Kept { body: events.to_text(), sealed: None });
     };
     let (mut open, mut values) = (events.to_vec(), Vec::with_capacity(events.len()));
     for event in &mut open {
@@ -274,7 +273,7 @@ pub(crate) fn keep_segment(
 /// Takes the values out of an event that are about somebody, and leaves their digests.
 pub(crate) fn take_values(event: &mut Event) -> Result<Payload, StoreError> {
     let mut values = Payload::new();
-    for (name, field) in &mut event.payload {
+    for (name, field) in event.payload.iter_mut() {
         if field.value().is_some() && !is_open(&event.r#type, name) {
             let withheld = field.withheld(name).map_err(StoreError::unavailable)?;
             values.insert(name.clone(), std::mem::replace(field, withheld));

@@ -1,6 +1,7 @@
 //! What runs used and what they cost, day by day: a view, added to once for each run, when it ends.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::AddAssign;
 
 use async_trait::async_trait;
@@ -125,10 +126,13 @@ impl AddAssign for UsageSums {
 impl UsageRow {
     /// What one run comes to; nothing, until it has ended.
     pub(crate) fn of(run: &RunRow) -> Option<Self> {
+        if !run.finished {
+            return None;
+        }
         let text = |name: &str| run.fields.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let number = |name: &str| run.fields.get(name).and_then(number).unwrap_or(0);
         let cost = run.fields.get("costMicroUsd").and_then(self::number);
-        run.finished.then(|| Self {
+        Some(Self {
             day: Day::of(run.started_at),
             kind: text("kind"),
             app: text("app"),
@@ -177,9 +181,9 @@ fn number(value: &Value) -> Option<i64> {
 
 /// Adds rows up by what they have in common.
 pub(crate) fn add_usage(sums: &mut BTreeMap<(Day, Digest), UsageRow>, row: UsageRow) {
-    match sums.get_mut(&row.place()) {
-        Some(sum) => sum.sums += row.sums,
-        None => drop(sums.insert(row.place(), row)),
+    match sums.entry(row.place()) {
+        Entry::Occupied(mut sum) => sum.get_mut().sums += row.sums,
+        Entry::Vacant(free) => drop(free.insert(row)),
     }
 }
 

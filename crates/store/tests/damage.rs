@@ -18,7 +18,7 @@ use store::conformance::{Corner, Story, at, limit};
 use store::sqlite::{Durability, OpenError, SqliteStore, check};
 use store::{Append, Commit, Masters, RunFilter, Settle, Store, StoreError};
 
-const PAGE: usize = 8192;
+const PAGE: usize = 4096;
 
 /// Numbers that are the same every time.
 struct Dice(u64);

@@ -61,6 +61,23 @@ fn written(path: &Path, runs: u8) {
 }
 
 #[test]
+fn a_database_with_pages_of_another_size_is_gone_on_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("punk.db");
+    written(&path, 1);
+    let before = check(&path).unwrap();
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    let larger = "PRAGMA journal_mode = DELETE; PRAGMA page_size = 8192; VACUUM; PRAGMA journal_mode = WAL";
+    connection.execute_batch(larger).unwrap();
+    drop(connection);
+    written(&path, 2);
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    let size: i64 = connection.query_row("PRAGMA page_size", [], |row| row.get(0)).unwrap();
+    assert_eq!(size, 8_192);
+    assert_eq!(check(&path).unwrap().events, before.events * 3);
+}
+
+#[test]
 fn a_changed_byte_in_a_segment_is_found() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("punk.db");

@@ -110,7 +110,7 @@ pub(super) fn write(
 
 /// A key as it is kept. It is JSON already; writing it out cannot fail.
 fn text(key: &ApiKey, hash: Digest) -> String {
-    with_sum(&[hash.as_bytes()], &serde_json::to_string(key).unwrap_or_default())
+    with_sum(&[hash.as_bytes()], serde_json::to_string(key).unwrap_or_default())
 }
 
 /// The key, if it is as it was written and where it was written.

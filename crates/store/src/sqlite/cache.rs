@@ -37,7 +37,19 @@ impl CacheStore for SqliteTenant {
         key: Digest,
         now: Timestamp,
     ) -> Result<Option<CacheRow>, StoreError> {
+        if !self.store.inner.presence.may_have(&key) {
+            return Ok(None);
+        }
         let (tenant, inner) = (self.tenant, self.store.inner.clone());
+        let place = (tenant, kind, key);
+        let asked_in = match self.store.inner.known.entries.get(&place) {
+            // How often it served is not kept up to date here; nobody who asks for one entry asks for that.
+            Ok(row) if self.store.inner.writer.is_some() => {
+                return Ok(Some(row).filter(|row| row.expires_at > now));
+            }
+            Ok(_) => None,
+            Err(generation) => Some(generation),
+        };
         let read = move |connection: &Connection| {
             let Some(mut row) = find(connection, tenant, kind, key, now).map_err(unavailable)? else {
                 return Ok(None);
@@ -51,7 +63,13 @@ impl CacheStore for SqliteTenant {
             }
             Ok(Some(row))
         };
-        self.store.inner.read(read).await
+        let found = self.store.inner.read(read).await?;
+        if let (Some(row @ CacheRow { subject: None, held: CacheHeld::Run(_), .. }), Some(asked_in)) =
+            (&found, asked_in)
+        {
+            self.store.inner.known.entries.learn(place, row, asked_in);
+        }
+        Ok(found)
     }
 
     async fn touch(&self, kind: CacheKind, key: Digest) -> Result<(), StoreError> {
@@ -147,8 +165,18 @@ impl PreparedEntry {
 }
 
 /// Puts an entry, after the runs of its commit.
-pub(super) fn put(connection: &Connection, tenant: TenantId, entry: &PreparedEntry) -> rusqlite::Result<()> {
-    let mut row = entry.row.clone();
+pub(super) fn put(
+    connection: &Connection,
+    touched: &mut Touched,
+    tenant: TenantId,
+    entry: PreparedEntry,
+) -> rusqlite::Result<()> {
+    let mut row = entry.row;
+    let place = (tenant, row.kind, row.key);
+    if let Some(hits) = touched.0.remove(&place) {
+        // They are those of the entry before it, which may stay.
+        touch(connection, place, hits)?;
+    }
     if let CacheHeld::Run(run) = row.held {
         let Some(subject) = run::subject_of(connection, tenant, run)? else { return Ok(()) };
         row.subject = subject;
@@ -195,15 +223,36 @@ fn insert(connection: &Connection, tenant: TenantId, row: &CacheRow) -> rusqlite
         .map(drop)
 }
 
-pub(super) fn touch(
+/// How often entries served in the open transaction.
+#[derive(Default)]
+pub(super) struct Touched(BTreeMap<(TenantId, CacheKind, Digest), u32>);
+
+impl Touched {
+    pub(super) fn add(&mut self, tenant: TenantId, kind: CacheKind, key: Digest) {
+        *self.0.entry((tenant, kind, key)).or_default() += 1;
+    }
+
+    /// Writes all of it.
+    pub(super) fn write(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        while let Some((place, hits)) = self.0.pop_first() {
+            touch(connection, place, hits)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn forget(&mut self) {
+        self.0.clear();
+    }
+}
+
+fn touch(
     connection: &Connection,
-    tenant: TenantId,
-    kind: CacheKind,
-    key: Digest,
+    (tenant, kind, key): (TenantId, CacheKind, Digest),
+    hits: u32,
 ) -> rusqlite::Result<()> {
     connection
-        .prepare_cached("UPDATE cache_entries SET hits = hits + 1 WHERE tenant = ? AND kind = ? AND key = ?")?
-        .execute(params![Sql(tenant), kind.as_str(), Sql(key)])
+        .prepare_cached("UPDATE cache_entries SET hits = hits + ? WHERE tenant = ? AND kind = ? AND key = ?")?
+        .execute(params![hits, Sql(tenant), kind.as_str(), Sql(key)])
         .map(drop)
 }
 

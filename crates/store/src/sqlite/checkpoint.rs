@@ -11,10 +11,10 @@ use std::thread;
 
 use rusqlite::Connection;
 
-/// The thread begins to copy when the log has this many pages (of 8 KiB).
-const BEGIN: u32 = 1_000;
+/// The thread begins to copy when the log has this many bytes. A page that changes with every commit is copied once a time.
+const BEGIN: u32 = 16 << 20;
 /// At this many the writer copies everything itself, however long that takes: the log must not grow without end.
-const ENOUGH: u32 = 16_000;
+const ENOUGH: u32 = 128 << 20;
 
 const COPY: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 
@@ -22,6 +22,8 @@ const COPY: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 pub(super) struct Checkpointer {
     /// How many pages the log has, as of the last commit.
     pages: Arc<AtomicU32>,
+    /// How large a page is.
+    page: u32,
     begin: SyncSender<()>,
     /// The thread is copying.
     busy: Arc<AtomicBool>,
@@ -38,6 +40,7 @@ impl Checkpointer {
             counted.store(u32::try_from(count).unwrap_or(0), Ordering::Relaxed);
             Ok(())
         }))?;
+        let page: u32 = writer.pragma_query_value(None, "page_size", |row| row.get(0))?;
         let connection = Connection::open(path)?;
         connection.busy_timeout(std::time::Duration::from_secs(10))?;
         let (busy, copied) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
@@ -53,21 +56,24 @@ impl Checkpointer {
         };
         // Without a thread the writer does all of it, when the log is long enough.
         let _ = thread::Builder::new().name("punk-checkpoint".into()).spawn(copy);
-        Ok(Self { pages, begin, busy, copied })
+        Ok(Self { pages, page: page.max(1), begin, busy, copied })
     }
 
     /// Whether [`Checkpointer::step`] has something to do.
     pub(super) fn is_due(&self) -> bool {
-        let pages = self.pages.load(Ordering::Relaxed);
-        pages >= ENOUGH
-            || (pages >= BEGIN && !self.busy.load(Ordering::Acquire))
+        self.holds(ENOUGH)
+            || (self.holds(BEGIN) && !self.busy.load(Ordering::Acquire))
             || self.copied.load(Ordering::Acquire)
+    }
+
+    /// Whether the log has so many bytes.
+    fn holds(&self, bytes: u32) -> bool {
+        self.pages.load(Ordering::Relaxed) >= bytes / self.page
     }
 
     /// Begins to copy, or finishes. Between two transactions of the writer.
     pub(super) fn step(&self, writer: &Connection) {
-        let all = self.pages.load(Ordering::Relaxed) >= ENOUGH;
-        if all || self.copied.swap(false, Ordering::AcqRel) {
+        if self.holds(ENOUGH) || self.copied.swap(false, Ordering::AcqRel) {
             // A failure is no loss: the log keeps everything, and the next step tries again.
             let _ = run(writer);
             self.pages.store(0, Ordering::Relaxed);

@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use schema::{Day, TenantId};
 
 use super::SqliteTenant;
+use super::due::Due;
 use super::row::{Sql, damaged, unavailable};
 use super::sums;
 use crate::conduct::{ConductRow, ConductStore};
@@ -28,25 +29,27 @@ impl ConductStore for SqliteTenant {
     }
 }
 
+/// The rows that commits add to.
+pub(super) type DueConduct = Due<(TenantId, String, Day), ConductRow>;
+
 /// Adds what a commit adds.
-pub(super) fn add(connection: &Connection, tenant: TenantId, sums: &Sums) -> rusqlite::Result<()> {
-    for ((agent, day), more) in &sums.conduct {
+pub(super) fn add(
+    connection: &Connection,
+    rows: &mut DueConduct,
+    tenant: TenantId,
+    more: ConductRow,
+) -> rusqlite::Result<()> {
+    let find = |(_, agent, day): &(TenantId, String, Day)| {
         let text =
             "SELECT row, tenant, agent, day FROM conduct_daily WHERE tenant = ? AND agent = ? AND day = ?";
-        let found = connection
-            .prepare_cached(text)?
-            .query_row(params![Sql(tenant), agent, day.number()], parse)
-            .optional()?;
-        let mut row = more.clone();
-        if let Some(found) = found {
-            row += &found;
-        }
-        put(connection, tenant, &row)?;
-    }
-    Ok(())
+        let mut select = connection.prepare_cached(text)?;
+        select.query_row(params![Sql(tenant), agent, day.number()], parse).optional()
+    };
+    let place = (tenant, more.agent.clone(), more.day);
+    rows.add(place, more, |row, more| *row += &more, find).map(drop)
 }
 
-fn put(connection: &Connection, tenant: TenantId, row: &ConductRow) -> rusqlite::Result<()> {
+pub(super) fn put(connection: &Connection, tenant: TenantId, row: &ConductRow) -> rusqlite::Result<()> {
     connection
         .prepare_cached("INSERT OR REPLACE INTO conduct_daily (tenant, agent, day, row) VALUES (?, ?, ?, ?)")?
         .execute(params![

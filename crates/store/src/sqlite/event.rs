@@ -11,11 +11,12 @@ use schema::{ApiKey, ApiKeyId, Digest, RunId, Seq, SubjectId, Tenant, TenantId, 
 use serde_json::{Map, Value};
 
 use super::cache::{self, PreparedEntry};
-use super::log::NextLeaf;
+use super::memory::Memory;
 use super::meter::{self, Settled};
 use super::record::{self, PreparedRecord};
 use super::row::{Sql, unavailable};
 use super::run::Written;
+use super::slot::Slots;
 use super::writer::{Request, WriteError};
 use super::{SqliteTenant, api_key, checkpoint, job, log, retention, run, subject, sums, tenant};
 use crate::api_key::KeyChange;
@@ -34,6 +35,7 @@ use crate::sums::Sums;
 impl EventStore for SqliteTenant {
     async fn commit(&self, commit: Commit) -> Result<(), CommitError> {
         let inner = &self.store.inner;
+        commit.cache.iter().for_each(|write| inner.presence.note(&write.key));
         loop {
             let keys = self.keys_for(&commit).await?;
             let cache_keys = self.cache_keys_for(&commit).await?;
@@ -118,8 +120,23 @@ enum Place {
 }
 
 impl Prepared {
+    /// Whether it gives something up that entries of the cache may point to.
+    pub(super) fn gives_up(&self) -> bool {
+        !(self.erase.is_empty() && self.seal.is_empty())
+    }
+
+    /// The entries of the cache that it puts.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (TenantId, CacheKind, Digest)> {
+        self.cache.iter().map(|entry| (self.tenant, entry.row.kind, entry.row.key))
+    }
+
+    /// Whether it makes API keys or takes some back.
+    pub(super) fn changes_keys(&self) -> bool {
+        !(self.made.is_empty() && self.revoked.is_empty())
+    }
+
     /// Seals and writes out in the caller's time. There is a key for each append and each entry, or none.
-    fn new(
+    pub(super) fn new(
         tenant: TenantId,
         commit: &Commit,
         keys: &[Option<Arc<SubjectKey>>],
@@ -176,12 +193,12 @@ impl PreparedAppend {
 /// anything is written.
 pub(super) fn write(
     connection: &Connection,
-    next_leaf: &mut NextLeaf,
-    prepared: &Prepared,
+    memory: &mut Memory,
+    prepared: Prepared,
 ) -> Result<Vec<Settled>, WriteError> {
     let Prepared {
         tenant,
-        appends,
+        mut appends,
         policies,
         jobs,
         erase,
@@ -197,26 +214,26 @@ pub(super) fn write(
     } = prepared;
     let held = cache.iter().filter_map(|entry| entry.row.subject);
     for subject in appends.iter().filter_map(|append| append.subject).chain(held) {
-        if !subject::is_known(connection, *tenant, subject)? {
+        if !subject::is_known(connection, tenant, subject)? {
             return Err(WriteError::KeyGone(subject));
         }
     }
-    for subject in erase {
-        if !subject::is_known(connection, *tenant, *subject)? {
+    for subject in &erase {
+        if !subject::is_known(connection, tenant, *subject)? {
             return Err(WriteError::NoSubject(*subject));
         }
     }
-    for run in seal {
-        retention::check(connection, *tenant, *run)?;
+    for run in &seal {
+        retention::check(connection, tenant, *run)?;
     }
-    api_key::check(connection, *tenant, made, revoked)?;
-    record::check(connection, *tenant, records)?;
-    let (heads, added) = place_all(connection, *tenant, appends)?;
-    sums::add(connection, *tenant, &added)?;
+    api_key::check(connection, tenant, &made, &revoked)?;
+    record::check(connection, tenant, &records)?;
+    let (heads, added) = place_all(connection, &mut memory.slots, tenant, &mut appends)?;
+    sums::add(connection, memory, tenant, added)?;
     for (digest, text) in policies {
         let mut insert = connection
             .prepare_cached("INSERT OR IGNORE INTO policies (tenant, digest, body) VALUES (?, ?, ?)")?;
-        insert.execute(params![Sql(*tenant), Sql(*digest), text])?;
+        insert.execute(params![Sql(tenant), Sql(digest), text])?;
     }
     for (append, head) in appends.iter().zip(heads) {
         let PreparedAppend { run, expected, last, settle, kept, subject, .. } = append;
@@ -224,7 +241,7 @@ pub(super) fn write(
             Settle::Open => None,
             Settle::Leaf => {
                 let leaf = Leaf { run: *run, seq: *last, head };
-                Some(Sql(log::add_leaf(connection, next_leaf, *tenant, leaf)?))
+                Some(Sql(log::add_leaf(connection, &mut memory.next_leaf, tenant, leaf)?))
             }
         };
         connection
@@ -233,7 +250,7 @@ pub(super) fn write(
                  VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             )?
             .execute(params![
-                Sql(*tenant),
+                Sql(tenant),
                 Sql(*run),
                 Sql(expected.next()),
                 Sql(*last),
@@ -251,42 +268,44 @@ pub(super) fn write(
             })?;
     }
     for entry in cache {
-        cache::put(connection, *tenant, entry)?;
+        cache::put(connection, &mut memory.touched, tenant, entry)?;
     }
     for (kind, key) in touched {
-        cache::touch(connection, *tenant, *kind, *key)?;
+        memory.touched.add(tenant, kind, key);
     }
     for subject in erase {
-        subject::erase(connection, *tenant, *subject)?;
+        subject::erase(connection, tenant, subject)?;
     }
     for run in seal {
-        retention::seal(connection, next_leaf, *tenant, *run)?;
+        retention::seal(connection, &mut memory.next_leaf, tenant, run)?;
     }
-    api_key::write(connection, *tenant, made, revoked)?;
-    record::write(connection, *tenant, records)?;
-    for new in tenants {
+    api_key::write(connection, tenant, &made, &revoked)?;
+    record::write(connection, tenant, &records)?;
+    for new in &tenants {
         tenant::put(connection, new)?;
     }
-    if let Some(settings) = settings {
-        tenant::set(connection, *tenant, settings)?;
+    if let Some(settings) = &settings {
+        tenant::set(connection, tenant, settings)?;
     }
-    for new in jobs {
-        job::insert(connection, *tenant, new)?;
+    for new in &jobs {
+        job::insert(connection, tenant, new)?;
     }
-    let settle = |settlement| meter::settle(connection, *tenant, settlement);
+    let settle = |settlement| meter::settle(connection, &mut memory.meters, tenant, settlement);
     Ok(settled.iter().map(settle).collect::<rusqlite::Result<_>>()?)
 }
 
-/// Brings the rows of the runs up to date, and says where each chain then ends and what the runs add to the sums. All are looked at before one is written;
-/// a lone new run needs no look, because the row itself finds out whether its place is free.
+/// Brings the rows of the runs up to date, and says where each chain then ends and what the runs add to the sums. All are
+/// looked at before one is written; a lone new run needs no look, because the row itself finds out whether its place is free.
 fn place_all(
     connection: &Connection,
+    slots: &mut Slots,
     tenant: TenantId,
-    appends: &[PreparedAppend],
+    appends: &mut [PreparedAppend],
 ) -> Result<(Vec<Digest>, Sums), WriteError> {
     if let [PreparedAppend { run, expected, place: Place::Begins { new, adds }, .. }] = appends {
-        if run::insert(connection, tenant, new)? {
-            return Ok((vec![new.row.head], adds.clone()));
+        let slot = slots.of(connection, tenant, &new.traits)?;
+        if run::insert(connection, tenant, new, slot)? {
+            return Ok((vec![new.row.head], std::mem::take(adds)));
         }
         let (actual, _, _) = stands(connection, tenant, *run)?;
         return Err(WriteError::Moved { run: *run, expected: *expected, actual });
@@ -296,8 +315,11 @@ fn place_all(
     let rows = appends.iter().map(look).collect::<Result<Vec<_>, WriteError>>()?;
     for (append, new) in appends.iter().zip(&rows) {
         match &append.place {
-            Place::Begins { new, .. } => drop(run::insert(connection, tenant, new)?),
-            Place::Continues(_) => run::update(connection, tenant, new.clone())?,
+            Place::Begins { new, .. } => {
+                let slot = slots.of(connection, tenant, &new.traits)?;
+                run::insert(connection, tenant, new, slot)?;
+            }
+            Place::Continues(_) => run::update(connection, slots, tenant, new.clone())?,
         }
     }
     Ok((rows.into_iter().map(|row| row.head).collect(), sums))

@@ -138,7 +138,7 @@ pub(super) fn insert(connection: &Connection, tenant: TenantId, job: &NewJob) ->
             Sql(tenant),
             job.kind,
             job.key,
-            with_sum(&about(&tenant, &job.id, &job.kind, job.key.as_deref()), &job.payload.to_string()),
+            with_sum(&about(&tenant, &job.id, &job.kind, job.key.as_deref()), job.payload.to_string()),
             job.priority,
             Sql(job.run_at),
             job.max_attempts

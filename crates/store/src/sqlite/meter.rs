@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use schema::{Digest, Seq, TenantId, Timestamp};
 
+use super::due::Due;
 use super::row::{Sql, damaged, unavailable};
 use super::sum::sum;
 use super::writer::{Reply, Request};
@@ -142,29 +143,43 @@ pub(super) fn forget(connection: &Connection, before: i64) -> rusqlite::Result<u
     Ok(deleted as u64)
 }
 
+/// What is spent of the meters that commits settle.
+pub(super) type DueMeters = Due<(TenantId, MeterKey), u64>;
+
 /// Adds what was spent; says what is spent by now.
 pub(super) fn settle(
     connection: &Connection,
+    meters: &mut DueMeters,
     tenant: TenantId,
     settlement: &Settlement,
 ) -> rusqlite::Result<Settled> {
     let mut totals = Vec::with_capacity(settlement.spent.len());
     for (key, amount) in Settlement::added(std::slice::from_ref(settlement)) {
-        let total = add(spent(connection, tenant, key)?, amount);
-        connection
-            .prepare_cached(
-                "INSERT OR REPLACE INTO meters (tenant, meter, since, spent, sum) VALUES (?, ?, ?, ?, ?)",
-            )?
-            .execute(params![
-                Sql(tenant),
-                Sql(key.meter),
-                key.window,
-                Sql(Seq(total)),
-                checksum(tenant, key, total)
-            ])?;
-        totals.push((key, total));
+        let read = |_: &_| spent(connection, tenant, key).map(Some);
+        let total = meters.add((tenant, key), amount, |total, amount| *total = add(*total, amount), read)?;
+        totals.push((key, *total));
     }
     Ok((tenant, settlement.id, totals))
+}
+
+/// Writes what is spent by now.
+pub(super) fn put(
+    connection: &Connection,
+    tenant: TenantId,
+    key: MeterKey,
+    spent: u64,
+) -> rusqlite::Result<()> {
+    let sum = checksum(tenant, key, spent);
+    // Most are there. To replace a row would write its entry in the index over windows again, too.
+    let changed = connection
+        .prepare_cached("UPDATE meters SET spent = ?, sum = ? WHERE tenant = ? AND meter = ? AND since = ?")?
+        .execute(params![Sql(Seq(spent)), sum, Sql(tenant), Sql(key.meter), key.window])?;
+    if changed == 0 {
+        connection
+            .prepare_cached("INSERT INTO meters (tenant, meter, since, spent, sum) VALUES (?, ?, ?, ?, ?)")?
+            .execute(params![Sql(tenant), Sql(key.meter), key.window, Sql(Seq(spent)), sum])?;
+    }
+    Ok(())
 }
 
 fn spent(connection: &Connection, tenant: TenantId, key: MeterKey) -> rusqlite::Result<u64> {

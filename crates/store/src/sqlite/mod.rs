@@ -9,13 +9,17 @@ mod cache;
 mod check;
 mod checkpoint;
 mod conduct;
+mod due;
 mod event;
 mod guard;
+mod hot;
 mod job;
 mod log;
+mod memory;
 mod meter;
 mod migrate;
 mod pool;
+mod presence;
 mod record;
 mod restore;
 mod retention;
@@ -35,12 +39,14 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use rusqlite::Connection;
 use schema::{ApiKey, Digest, Tenant, TenantId, Timestamp};
 use tokio::sync::{Notify, watch};
 
+use crate::cache::{CacheKind, CacheRow};
 use crate::error::StoreError;
 use crate::feed::Changes;
 use crate::group_commit::{GroupCommit, Options};
@@ -50,12 +56,17 @@ pub use backup::{Backup, BackupError, Progress, backup};
 pub use check::{Checked, check};
 use checkpoint::Checkpointer;
 use guard::{Check, Found, Looked};
+use hot::Hot;
 use log::LogCache;
 use meter::AllMeters;
 pub use migrate::MigrateError;
 use pool::Pool;
+use presence::Presence;
 pub use restore::{Existing, RestoreError, Restored, restore};
 use writer::SqliteWriter;
+
+/// How long a write waits while another process holds the database.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a commit survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -129,9 +140,20 @@ struct Inner {
     new_work: Notify,
     changes: Changes,
     meters: Arc<AllMeters>,
+    presence: Arc<Presence>,
+    known: Arc<KnownRows>,
     found: Found,
     /// Held as long as the store is: one owner per database.
     _owner: Option<File>,
+}
+
+/// Rows that are kept in memory.
+#[derive(Default)]
+struct KnownRows {
+    /// API keys by the hashes of their tokens.
+    keys: Hot<Digest, ApiKey>,
+    /// Entries of the cache that are about nobody.
+    entries: Hot<(TenantId, CacheKind, Digest), CacheRow>,
 }
 
 impl SqliteStore {
@@ -179,10 +201,11 @@ impl SqliteStore {
         let checkpointer = Checkpointer::start(&mut connection, path).map_err(damaged)?;
         // A disk may take its time; a caller's thread has other callers to serve.
         let options = Options { alone: options.alone && durability == Durability::Commit, ..options };
-        let meters = Arc::new(AllMeters::default());
-        let writer = SqliteWriter::new(connection, checkpointer, meters.clone());
+        let (meters, known) = (Arc::new(AllMeters::default()), Arc::new(KnownRows::default()));
+        let writer = SqliteWriter::new(connection, checkpointer, meters.clone(), known.clone());
         let writer = GroupCommit::start(writer, options).map_err(io)?;
-        let store = Self::of(Some(writer), readers, meters, Some(owner));
+        let store = Self::of(Some(writer), readers, meters, known, Some(owner));
+        Presence::learn(&store.inner.presence, path);
         if looked == Looked::NotYet {
             guard::in_background(path, store.inner.found.clone()).map_err(io)?;
         }
@@ -200,7 +223,7 @@ impl SqliteStore {
         match migrate::standing(&pool::read_only(path).map_err(damaged)?).map_err(schema)? {
             migrate::Standing::Current => {
                 let readers = Pool::open(path).map_err(damaged)?;
-                Ok(Self::of(None, readers, Arc::default(), None))
+                Ok(Self::of(None, readers, Arc::default(), Arc::default(), None))
             }
             migrate::Standing::Older => Err(schema(MigrateError::Older)),
         }
@@ -210,10 +233,12 @@ impl SqliteStore {
         writer: Option<GroupCommit<SqliteWriter>>,
         readers: Pool,
         meters: Arc<AllMeters>,
+        known: Arc<KnownRows>,
         owner: Option<File>,
     ) -> Self {
         let (logs, keys) = (LogCache::default(), Keys::default());
         let (new_work, changes, found) = (Notify::new(), Changes::default(), Found::default());
+        let presence = Arc::new(Presence::default());
         Self {
             inner: Arc::new(Inner {
                 writer,
@@ -223,6 +248,8 @@ impl SqliteStore {
                 new_work,
                 changes,
                 meters,
+                presence,
+                known,
                 found,
                 _owner: owner,
             }),
@@ -270,10 +297,15 @@ fn private_file(path: &Path) -> std::io::Result<()> {
     options.open(path).map(drop)
 }
 
+/// How much of the database the writer keeps in memory, in KiB as SQLite has it. It appends: what it comes back to are the
+/// last page of each table and those above it. More than a large batch changes, so that none is written twice.
+const WRITER_CACHE: i32 = -4_096;
+
 fn connect(path: &Path, durability: Durability) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;
-    // Of a database that is new. A request's events are some 2.5 KB: of 4 KiB pages they would leave a third empty.
-    connection.pragma_update(None, "page_size", 8_192)?;
+    // Of a database that is new. A lone commit writes a page of each of ten tables and indexes, for a few bytes in most; and of
+    // larger pages the events of a request, some 5 KB, would leave a third empty.
+    connection.pragma_update(None, "page_size", 4_096)?;
     connection.pragma_update(None, "journal_mode", "WAL")?;
     let synchronous = match durability {
         // In WAL mode a commit is with the operating system when it returns; only a power cut can take it back.
@@ -285,8 +317,8 @@ fn connect(path: &Path, durability: Durability) -> rusqlite::Result<Connection> 
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     // What is deleted is overwritten: a key that was erased must not be found in a free page.
     connection.pragma_update(None, "secure_delete", true)?;
-    connection.pragma_update(None, "cache_size", -16_384)?; // KiB
-    connection.busy_timeout(std::time::Duration::from_secs(10))?;
+    connection.pragma_update(None, "cache_size", WRITER_CACHE)?;
+    connection.busy_timeout(PATIENCE)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
 }
@@ -313,7 +345,17 @@ impl Store for SqliteStore {
     }
 
     async fn key(&self, hash: Digest) -> Result<Option<ApiKey>, StoreError> {
-        self.inner.read(move |connection| api_key::by_hash(connection, hash)).await
+        // A store that only reads hears of no change.
+        let asked_in = match self.inner.known.keys.get(&hash) {
+            Ok(key) if self.inner.writer.is_some() => return Ok(Some(key)),
+            Ok(_) => None,
+            Err(generation) => Some(generation),
+        };
+        let key = self.inner.read(move |connection| api_key::by_hash(connection, hash)).await?;
+        if let (Some(key), Some(asked_in)) = (&key, asked_in) {
+            self.inner.known.keys.learn(hash, key, asked_in);
+        }
+        Ok(key)
     }
 
     async fn ready(&self) -> Result<(), StoreError> {

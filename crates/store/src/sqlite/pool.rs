@@ -11,6 +11,9 @@ use crate::error::StoreError;
 /// As many readers as may be busy at once; more callers wait.
 const READERS: usize = 4;
 
+/// How much of the database each keeps in memory, in KiB as SQLite has it. The operating system keeps the rest.
+const CACHE: i32 = -1_024;
+
 /// A few read-only connections, opened when they are first needed.
 pub(super) struct Pool {
     path: PathBuf,
@@ -71,6 +74,7 @@ pub(super) fn read_only(path: &Path) -> rusqlite::Result<Connection> {
     )?;
     connection.busy_timeout(std::time::Duration::from_secs(10))?;
     connection.pragma_update(None, "cell_size_check", true)?;
+    connection.pragma_update(None, "cache_size", CACHE)?;
     connection.set_prepared_statement_cache_capacity(32);
     Ok(connection)
 }

@@ -133,7 +133,7 @@ impl PreparedRecord {
         // A record is JSON already; writing it out cannot fail.
         let text = |record: &Record| serde_json::to_string(record).unwrap_or_default();
         let to = change.record().map(|record| {
-            let text = with_sum(&about(&tenant, record.kind, &record.id), &text(&record));
+            let text = with_sum(&about(&tenant, record.kind, &record.id), text(&record));
             (record, text)
         });
         Self { change: change.clone(), to }

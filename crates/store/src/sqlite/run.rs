@@ -7,8 +7,9 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use schema::{RunId, SubjectId, TenantId};
 
 use super::row::{Sql, unavailable};
+use super::slot::{self, Slots};
 use super::sum::{with_sum, without_sum};
-use super::{SqliteTenant, event, retention, slot};
+use super::{SqliteTenant, event, retention};
 use crate::error::{BoxError, StoreError};
 use crate::filter::{RunFilter, Traits};
 use crate::run::{RunRow, RunStore, Sealed};
@@ -83,7 +84,7 @@ impl Written {
         let row = row.at_rest(subject);
         // A row is JSON already; writing it out cannot fail.
         let text =
-            with_sum(&about(&tenant, subject.as_ref()), &serde_json::to_string(&row).unwrap_or_default());
+            with_sum(&about(&tenant, subject.as_ref()), serde_json::to_string(&row).unwrap_or_default());
         Self { traits: Traits::of(&row), row, subject, text }
     }
 }
@@ -94,9 +95,13 @@ fn about<'a>(tenant: &'a TenantId, subject: Option<&'a SubjectId>) -> [&'a [u8];
 }
 
 /// Adds the row of a run that is new. `false` if it is not: it is there, or it was and is sealed.
-pub(super) fn insert(connection: &Connection, tenant: TenantId, new: &Written) -> rusqlite::Result<bool> {
-    let Written { row, subject, traits, text } = new;
-    slot::note(connection, tenant, traits)?;
+pub(super) fn insert(
+    connection: &Connection,
+    tenant: TenantId,
+    new: &Written,
+    slot: i64,
+) -> rusqlite::Result<bool> {
+    let Written { row, subject, text, .. } = new;
     connection
         .prepare_cached(
             "INSERT OR IGNORE INTO runs (tenant, run, seq, head, row, subject, slot)
@@ -109,19 +114,24 @@ pub(super) fn insert(connection: &Connection, tenant: TenantId, new: &Written) -
             Sql(row.head),
             text,
             subject.as_ref().map(|subject| Sql(*subject)),
-            traits.slot()
+            slot
         ])
         .map(|rows| rows == 1)
 }
 
 /// Replaces the row of a run that is there; whom it is about stays.
-pub(super) fn update(connection: &Connection, tenant: TenantId, row: RunRow) -> rusqlite::Result<()> {
+pub(super) fn update(
+    connection: &Connection,
+    slots: &mut Slots,
+    tenant: TenantId,
+    row: RunRow,
+) -> rusqlite::Result<()> {
     let subject = subject_of(connection, tenant, row.id)?.flatten();
     let Written { row, traits, text, .. } = Written::new(tenant, row, subject);
-    slot::note(connection, tenant, &traits)?;
+    let slot = slots.of(connection, tenant, &traits)?;
     connection
         .prepare_cached("UPDATE runs SET seq = ?, head = ?, row = ?, slot = ? WHERE tenant = ? AND run = ?")?
-        .execute(params![Sql(row.seq), Sql(row.head), text, traits.slot(), Sql(tenant), Sql(row.id)])
+        .execute(params![Sql(row.seq), Sql(row.head), text, slot, Sql(tenant), Sql(row.id)])
         .map(drop)
 }
 

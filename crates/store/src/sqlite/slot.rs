@@ -1,6 +1,6 @@
 //! Lists of runs in SQLite, with and without a filter.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::num::NonZeroU32;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
@@ -123,13 +123,47 @@ fn fitting(connection: &Connection, tenant: TenantId, wanted: &Traits) -> rusqli
     Ok(fitting)
 }
 
-/// Keeps what a slot stands for, where that is new.
-pub(super) fn note(connection: &Connection, tenant: TenantId, traits: &Traits) -> rusqlite::Result<()> {
-    put(connection, tenant, traits, "INSERT OR IGNORE INTO run_slots (tenant, slot, traits) VALUES (?, ?, ?)")
+/// So many slots of a tenant are remembered. It starts afresh when there are more.
+const KNOWN: usize = 1_024;
+/// Of so many tenants.
+const TENANTS: usize = 64;
+
+/// Slots that are in the table: most runs are in one that another run was in before.
+#[derive(Default)]
+pub(super) struct Slots(HashMap<TenantId, HashMap<Traits, i64>>);
+
+impl Slots {
+    /// The slot of runs with these traits. What it stands for is kept, where that is new.
+    pub(super) fn of(
+        &mut self,
+        connection: &Connection,
+        tenant: TenantId,
+        traits: &Traits,
+    ) -> rusqlite::Result<i64> {
+        if let Some(slot) = self.0.get(&tenant).and_then(|known| known.get(traits)) {
+            return Ok(*slot);
+        }
+        let text = "INSERT OR IGNORE INTO run_slots (tenant, slot, traits) VALUES (?, ?, ?)";
+        let slot = put(connection, tenant, traits, text)?;
+        if self.0.len() >= TENANTS && !self.0.contains_key(&tenant) {
+            self.0.clear();
+        }
+        let known = self.0.entry(tenant).or_default();
+        if known.len() >= KNOWN {
+            known.clear();
+        }
+        known.insert(traits.clone(), slot);
+        Ok(slot)
+    }
+
+    /// What was kept may not be there.
+    pub(super) fn forget(&mut self) {
+        self.0.clear();
+    }
 }
 
 /// Keeps what a slot stands for, whatever was there.
-pub(super) fn mend(connection: &Connection, tenant: TenantId, traits: &Traits) -> rusqlite::Result<()> {
+pub(super) fn mend(connection: &Connection, tenant: TenantId, traits: &Traits) -> rusqlite::Result<i64> {
     put(
         connection,
         tenant,
@@ -138,9 +172,9 @@ pub(super) fn mend(connection: &Connection, tenant: TenantId, traits: &Traits) -
     )
 }
 
-fn put(connection: &Connection, tenant: TenantId, traits: &Traits, text: &str) -> rusqlite::Result<()> {
-    let kept = with_sum(&[tenant.as_bytes()], &traits.text());
-    connection.prepare_cached(text)?.execute(params![Sql(tenant), traits.slot(), kept]).map(drop)
+fn put(connection: &Connection, tenant: TenantId, traits: &Traits, text: &str) -> rusqlite::Result<i64> {
+    let (slot, kept) = (traits.slot(), with_sum(&[tenant.as_bytes()], traits.text()));
+    connection.prepare_cached(text)?.execute(params![Sql(tenant), slot, kept]).map(|_| slot)
 }
 
 /// What a slot stands for, if it is as it was written and where it was written.

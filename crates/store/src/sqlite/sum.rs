@@ -4,9 +4,14 @@
 //! served as it stands is therefore kept with a checksum behind it, over itself and over what it belongs to. It guards
 //! against disks, not against people: whoever can write to the file can make a checksum too.
 
+use std::fmt::Write as _;
+
 /// `text` as it is kept. `about` is whatever it belongs to.
-pub(super) fn with_sum(about: &[impl AsRef<[u8]>], text: &str) -> String {
-    format!("{text}#{:08x}", sum(about, text))
+pub(super) fn with_sum(about: &[impl AsRef<[u8]>], mut text: String) -> String {
+    let sum = sum(about, &text);
+    // Writing to a text cannot fail.
+    let _ = write!(text, "#{sum:08x}");
+    text
 }
 
 /// What was kept, if it is what it was. A text from before there were checksums is taken as it is: no JSON ends like one
@@ -41,7 +46,7 @@ mod tests {
 
     #[test]
     fn every_changed_byte_is_noticed_and_old_texts_are_read() {
-        let kept = with_sum(&[b"run"], r#"{"model":"small"}"#);
+        let kept = with_sum(&[b"run"], r#"{"model":"small"}"#.to_owned());
         assert_eq!(without_sum(&[b"run"], &kept), Some(r#"{"model":"small"}"#));
         assert_eq!(without_sum(&[b"ran"], &kept), None);
         for place in 0..kept.len() {

@@ -8,6 +8,8 @@ use schema::{Day, Digest, TenantId};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::due::Due;
+use super::memory::Memory;
 use super::row::{Sql, damaged, unavailable};
 use super::sum::{with_sum, without_sum};
 use super::{SqliteTenant, conduct};
@@ -57,34 +59,49 @@ impl AgentStore for SqliteTenant {
     }
 }
 
+/// Where a row of the usage is.
+type UsagePlace = (TenantId, Day, Digest);
+/// The usage that commits add to.
+pub(super) type DueUsage = Due<UsagePlace, UsageRow>;
+/// The agents that commits add to.
+pub(super) type DueAgents = Due<(TenantId, String), AgentRow>;
+
 /// Adds what a commit adds.
-pub(super) fn add(connection: &Connection, tenant: TenantId, sums: &Sums) -> rusqlite::Result<()> {
-    for ((day, slot), more) in &sums.usage {
-        let text = "SELECT row, tenant, day, slot FROM usage_daily WHERE tenant = ? AND day = ? AND slot = ?";
-        let found = connection
-            .prepare_cached(text)?
-            .query_row(params![Sql(tenant), day.number(), Sql(*slot)], parse_usage)
-            .optional()?;
-        let mut row = more.clone();
-        if let Some(found) = found {
-            row.sums += found.sums;
-        }
-        put_usage(connection, tenant, (*day, *slot), &row)?;
+pub(super) fn add(
+    connection: &Connection,
+    memory: &mut Memory,
+    tenant: TenantId,
+    sums: Sums,
+) -> rusqlite::Result<()> {
+    let Sums { usage, agents, conduct } = sums;
+    for ((day, slot), more) in usage {
+        let join = |row: &mut UsageRow, more: UsageRow| row.sums += more.sums;
+        memory.usage.add((tenant, day, slot), more, join, |place| find_usage(connection, *place))?;
     }
-    for (name, more) in &sums.agents {
-        let mut row = more.clone();
-        if let Some(found) = find_agent(connection, tenant, name)? {
-            row.join(&found);
-        }
-        put_agent(connection, tenant, &row)?;
+    for (name, more) in agents {
+        let join = |row: &mut AgentRow, more: AgentRow| row.join(&more);
+        memory
+            .agents
+            .add((tenant, name), more, join, |(tenant, name)| find_agent(connection, *tenant, name))?;
     }
-    conduct::add(connection, tenant, sums)
+    conduct.into_values().try_for_each(|more| conduct::add(connection, &mut memory.conduct, tenant, more))
 }
 
-fn put_usage(
+fn find_usage(
     connection: &Connection,
-    tenant: TenantId,
-    (day, slot): (Day, Digest),
+    (tenant, day, slot): UsagePlace,
+) -> rusqlite::Result<Option<UsageRow>> {
+    connection
+        .prepare_cached(
+            "SELECT row, tenant, day, slot FROM usage_daily WHERE tenant = ? AND day = ? AND slot = ?",
+        )?
+        .query_row(params![Sql(tenant), day.number(), Sql(slot)], parse_usage)
+        .optional()
+}
+
+pub(super) fn put_usage(
+    connection: &Connection,
+    (tenant, day, slot): UsagePlace,
     row: &UsageRow,
 ) -> rusqlite::Result<()> {
     connection
@@ -93,7 +110,7 @@ fn put_usage(
         .map(drop)
 }
 
-fn put_agent(connection: &Connection, tenant: TenantId, row: &AgentRow) -> rusqlite::Result<()> {
+pub(super) fn put_agent(connection: &Connection, tenant: TenantId, row: &AgentRow) -> rusqlite::Result<()> {
     connection
         .prepare_cached("INSERT OR REPLACE INTO agents (tenant, name, row) VALUES (?, ?, ?)")?
         .execute(params![Sql(tenant), row.name, text(tenant, row.name.as_bytes(), row)])
@@ -109,7 +126,7 @@ fn find_agent(connection: &Connection, tenant: TenantId, name: &str) -> rusqlite
 
 /// A row as it is kept. It is JSON already; writing it out cannot fail.
 pub(super) fn text(tenant: TenantId, key: &[u8], row: &impl Serialize) -> String {
-    with_sum(&[&tenant.as_bytes()[..], key], &serde_json::to_string(row).unwrap_or_default())
+    with_sum(&[&tenant.as_bytes()[..], key], serde_json::to_string(row).unwrap_or_default())
 }
 
 /// A row, if it is as it was written.
@@ -155,7 +172,8 @@ pub(super) fn mend_usage(
             .prepare_cached("DELETE FROM usage_daily WHERE tenant = ? AND day = ? AND slot = ?")?
             .execute(params![Sql(tenant), day.number(), Sql(slot)])?;
     }
-    wanted.usage.iter().try_for_each(|(place, row)| put_usage(connection, tenant, *place, row))?;
+    let put = |(&(day, slot), row)| put_usage(connection, (tenant, day, slot), row);
+    wanted.usage.iter().try_for_each(put)?;
     Ok(rebuilt)
 }
 

@@ -45,7 +45,7 @@ pub(super) fn rows(
 /// Makes a tenant, or replaces it.
 pub(super) fn put(connection: &Connection, tenant: &Tenant) -> rusqlite::Result<()> {
     // A record is JSON already; writing it out cannot fail.
-    let text = with_sum(&[tenant.id.as_bytes()], &serde_json::to_string(tenant).unwrap_or_default());
+    let text = with_sum(&[tenant.id.as_bytes()], serde_json::to_string(tenant).unwrap_or_default());
     connection
         .prepare_cached("INSERT OR REPLACE INTO tenants (id, row) VALUES (?, ?)")?
         .execute(params![Sql(tenant.id), text])
@@ -58,7 +58,7 @@ pub(super) fn set(
     tenant: TenantId,
     settings: &Map<String, Value>,
 ) -> rusqlite::Result<()> {
-    let text = with_sum(&[tenant.as_bytes()], &serde_json::to_string(settings).unwrap_or_default());
+    let text = with_sum(&[tenant.as_bytes()], serde_json::to_string(settings).unwrap_or_default());
     connection
         .prepare_cached("INSERT OR REPLACE INTO settings (tenant, row) VALUES (?, ?)")?
         .execute(params![Sql(tenant), text])

@@ -53,6 +53,7 @@ impl Derive for SqliteStore {
         wanted: BTreeMap<Digest, CacheRow>,
         now: Timestamp,
     ) -> Result<Rebuilt, StoreError> {
+        wanted.keys().for_each(|key| self.inner.presence.note(key));
         self.mend(Request::MendCache { tenant, wanted, now }).await
     }
 
@@ -146,16 +147,17 @@ pub(super) fn rebuild(
             (None, None) => true,
             _ => false,
         };
-        if let Some(wanted) = &wanted {
-            slot::mend(connection, tenant, &wanted.traits)?;
-        }
+        let wanted = match wanted {
+            Some(wanted) => Some((slot::mend(connection, tenant, &wanted.traits)?, wanted)),
+            None => None,
+        };
         if !same {
             rebuilt.repaired += 1;
             connection
                 .prepare_cached("DELETE FROM runs WHERE tenant = ? AND run = ?")?
                 .execute(params![Sql(tenant), Sql(id)])?;
-            if let Some(wanted) = wanted {
-                run::insert(connection, tenant, &wanted)?;
+            if let Some((slot, wanted)) = wanted {
+                run::insert(connection, tenant, &wanted, slot)?;
             }
         }
     }

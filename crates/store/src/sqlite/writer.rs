@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 use schema::{ApiKeyId, Digest, JobId, RunId, Seq, Subject, SubjectId, TenantId, Timestamp};
 
 use super::cache::{self, TakeOut};
@@ -11,10 +12,10 @@ use super::checkpoint::Checkpointer;
 use super::event::{self, Prepared};
 use super::job as jobs;
 use super::job::{self, ClaimRequest};
-use super::log::NextLeaf;
+use super::memory::Memory;
 use super::meter::{self, AllMeters, Settled};
 use super::row::unavailable;
-use super::{conduct, subject, sums, view};
+use super::{KnownRows, PATIENCE, conduct, subject, sums, view};
 use crate::cache::{CacheKind, CacheRow};
 use crate::commit::CommitError;
 use crate::error::StoreError;
@@ -98,6 +99,22 @@ pub(super) enum Request {
         job: JobId,
         now: Timestamp,
     },
+}
+
+impl Request {
+    /// Whether it changes rows that commits add to.
+    fn is_about_sums(&self) -> bool {
+        use Request::{ForgetMeters, MendAgents, MendCache, MendConduct, MendUsage, Rebuild};
+        matches!(
+            self,
+            Rebuild { .. }
+                | MendCache { .. }
+                | MendUsage { .. }
+                | MendAgents { .. }
+                | MendConduct { .. }
+                | ForgetMeters { .. }
+        )
+    }
 }
 
 /// What a writer answers.
@@ -187,12 +204,51 @@ fn cause(error: &StoreError) -> String {
     std::error::Error::source(error).map(ToString::to_string).unwrap_or_default()
 }
 
+/// What of the rows in memory a transaction changes.
+#[derive(Default)]
+struct Outdated {
+    keys: bool,
+    entries: Vec<(TenantId, CacheKind, Digest)>,
+    all_entries: bool,
+}
+
+impl Outdated {
+    /// Notes what a request changes. One that has nothing to do with them is most likely; one that might is taken to.
+    fn by(&mut self, request: &Request) {
+        match request {
+            Request::Commit(prepared) => {
+                self.keys |= prepared.changes_keys();
+                self.all_entries |= prepared.gives_up();
+                self.entries.extend(prepared.entries());
+            }
+            Request::Rebuild { .. } | Request::TakeOut { .. } | Request::MendCache { .. } => {
+                self.all_entries = true;
+            }
+            _ => {}
+        }
+    }
+
+    fn forget(self, known: &KnownRows) {
+        if self.keys {
+            known.keys.forget_all();
+        }
+        if self.all_entries {
+            known.entries.forget_all();
+        } else if !self.entries.is_empty() {
+            known.entries.forget(&self.entries);
+        }
+    }
+}
+
 /// Owns the connection that writes.
 pub(super) struct SqliteWriter {
     connection: Connection,
     checkpointer: Checkpointer,
-    next_leaf: NextLeaf,
+    memory: Memory,
     meters: Arc<AllMeters>,
+    known: Arc<KnownRows>,
+    /// What the open transaction makes of what is known.
+    outdated: Outdated,
     /// What the open transaction settles.
     settled: Vec<Settled>,
     /// Why the open transaction must not be committed.
@@ -200,17 +256,37 @@ pub(super) struct SqliteWriter {
 }
 
 impl SqliteWriter {
-    pub(super) fn new(connection: Connection, checkpointer: Checkpointer, meters: Arc<AllMeters>) -> Self {
-        let (next_leaf, settled) = (NextLeaf::default(), Vec::new());
-        Self { connection, checkpointer, next_leaf, meters, settled, failed: None }
+    pub(super) fn new(
+        connection: Connection,
+        checkpointer: Checkpointer,
+        meters: Arc<AllMeters>,
+        known: Arc<KnownRows>,
+    ) -> Self {
+        let (memory, settled) = (Memory::default(), Vec::new());
+        Self {
+            connection,
+            checkpointer,
+            memory,
+            meters,
+            known,
+            outdated: Outdated::default(),
+            settled,
+            failed: None,
+        }
     }
 
     fn perform(&mut self, request: Request) -> Result<Reply, WriteError> {
-        let connection = &self.connection;
+        self.outdated.by(&request);
+        let Self { connection, memory, .. } = self;
+        if request.is_about_sums() {
+            // It finds all that was added so far, and leaves something else than is known.
+            memory.write(connection)?;
+            memory.forget();
+        }
         match request {
             Request::Nothing => Ok(Reply::Done),
             Request::Commit(prepared) => {
-                let settled = event::write(connection, &mut self.next_leaf, &prepared)?;
+                let settled = event::write(connection, memory, *prepared)?;
                 self.settled.extend(settled);
                 Ok(Reply::Done)
             }
@@ -221,7 +297,7 @@ impl SqliteWriter {
                 view::rebuild(connection, tenant, after).map(|(part, last)| Reply::Rebuilt(part, last))
             }
             Request::Touch { tenant, kind, key } => {
-                cache::touch(connection, tenant, kind, key)?;
+                memory.touched.add(tenant, kind, key);
                 Ok(Reply::Done)
             }
             Request::TakeOut { tenant, what } => {
@@ -255,6 +331,21 @@ impl SqliteWriter {
     }
 }
 
+#[cfg(test)]
+impl SqliteWriter {
+    /// As if something had gone wrong in the middle of writing.
+    pub(super) fn spoil(&mut self, error: StoreError) {
+        self.failed = Some(error.into());
+    }
+}
+
+impl SqliteWriter {
+    fn commit_due(&mut self) -> rusqlite::Result<()> {
+        self.memory.write(&self.connection)?;
+        self.connection.prepare_cached("COMMIT")?.execute([]).map(drop)
+    }
+}
+
 impl Writer for SqliteWriter {
     type Request = Request;
     type Reply = Reply;
@@ -263,6 +354,17 @@ impl Writer for SqliteWriter {
     fn begin(&mut self) -> Result<(), WriteError> {
         // Immediate: the write lock is taken now, not in the middle.
         Ok(self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]).map(drop)?)
+    }
+
+    fn begin_at_once(&mut self) -> Result<bool, WriteError> {
+        self.connection.busy_timeout(Duration::ZERO)?;
+        let begun = self.connection.prepare_cached("BEGIN IMMEDIATE").and_then(|mut begin| begin.execute([]));
+        self.connection.busy_timeout(PATIENCE)?;
+        match begun {
+            Ok(_) => Ok(true),
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn apply(&mut self, request: Request) -> Result<Reply, WriteError> {
@@ -281,19 +383,17 @@ impl Writer for SqliteWriter {
     fn commit(&mut self) -> Result<(), WriteError> {
         let committed = match self.failed.take() {
             Some(error) => Err(error),
-            None => self
-                .connection
-                .prepare_cached("COMMIT")
-                .and_then(|mut commit| commit.execute([]))
-                .map(drop)
-                .map_err(Into::into),
+            None => self.commit_due().map_err(Into::into),
         };
+        // Whether or not it succeeded: what is read again is right.
+        std::mem::take(&mut self.outdated).forget(&self.known);
         if committed.is_ok() {
+            self.memory.keep();
             // Before anybody is told: whoever is told finds it so.
             self.meters.settle(&mut self.settled);
         } else {
             self.settled.clear();
-            self.next_leaf.forget();
+            self.memory.forget();
             if !self.connection.is_autocommit() {
                 // A commit that failed for want of space leaves its transaction open.
                 let _ = self.connection.execute_batch("ROLLBACK");
