@@ -141,6 +141,57 @@ const LETTERS: usize = 8;
 
 /// The length of the first piece, in bytes.
 fn first(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let at = |place: usize| bytes.get(place).map(|byte| Kind::OF[usize::from(*byte)]);
+    let begins = usize::from(bytes.first() == Some(&b' ') && at(1).is_some_and(|next| next != Kind::Space));
+    let kind = at(begins)?;
+    let most = match kind {
+        Kind::Space => 16,
+        Kind::Digit => 3,
+        Kind::Letter => LETTERS,
+        Kind::Sign => 2,
+        Kind::Control => 1,
+        Kind::Wide => return wide(text),
+    };
+    let taken = (begins + 1..begins + most).take_while(|place| at(*place) == Some(kind)).count();
+    let ends = begins + 1 + taken;
+    // Other scripts have spaces of their own.
+    if kind == Kind::Space && at(ends) == Some(Kind::Wide) { wide(text) } else { Some(ends) }
+}
+
+/// What a byte is the beginning of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Space,
+    Digit,
+    Letter,
+    Sign,
+    Control,
+    /// A character outside of ASCII.
+    Wide,
+}
+
+impl Kind {
+    /// By the byte: most of what is counted is ASCII, and every request is counted.
+    const OF: [Self; 256] = {
+        let mut kinds = [Self::Wide; 256];
+        let mut byte = 0u8;
+        while byte < 128 {
+            kinds[byte as usize] = match byte {
+                b'\t'..=b'\r' | b' ' => Self::Space,
+                b'0'..=b'9' => Self::Digit,
+                b'A'..=b'Z' | b'a'..=b'z' => Self::Letter,
+                0..=31 | 127 => Self::Control,
+                _ => Self::Sign,
+            };
+            byte += 1;
+        }
+        kinds
+    };
+}
+
+/// The same for whatever there may be, character by character.
+fn wide(text: &str) -> Option<usize> {
     let mut characters = text.char_indices().peekable();
     let (_, mut character) = characters.next()?;
     if character == ' ' && characters.peek().is_some_and(|(_, next)| !next.is_whitespace()) {
@@ -233,6 +284,11 @@ mod tests {
         fn the_pieces_are_the_text(text in "(?s).*") {
             prop_assert!(split(&text).all(|piece| !piece.is_empty()));
             prop_assert_eq!(split(&text).collect::<String>(), text);
+        }
+
+        #[test]
+        fn what_is_quick_cuts_where_what_is_thorough_does(text in "(?s)[ a-zA-Z0-9.,;\\t\\n\u{1}é\u{3000}字]{0,40}") {
+            prop_assert_eq!(first(&text), wide(&text));
         }
     }
 }

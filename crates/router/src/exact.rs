@@ -13,6 +13,7 @@ use store::{CacheHeld, CacheKind, StoreError};
 use tokio::time::timeout;
 use wire::Answer;
 
+use crate::answers::Answers;
 use crate::route::{Estimate, Kept, Offer, Plan, Question, Recalled, Route};
 
 /// How long a request waits for an identical one.
@@ -22,6 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Debug, Default)]
 pub struct ExactCache {
     flights: Flights<(TenantId, Digest)>,
+    /// Answers that were read from their runs. The store still says whether they may serve.
+    answers: Answers,
 }
 
 #[async_trait]
@@ -39,7 +42,7 @@ impl Route for ExactCache {
         if question.wish.fresh {
             return pass("the caller wants a new answer");
         }
-        match look_up(question, key).await {
+        match self.look_up(question, key).await {
             Found::Kept(recalled, estimate) => {
                 return serve("the same request was answered before", recalled, estimate);
             }
@@ -60,7 +63,7 @@ impl Route for ExactCache {
             Entry::Joined => true,
         };
         // Somebody may have been done between the first look and this one.
-        match look_up(question, key).await {
+        match self.look_up(question, key).await {
             Found::Kept(recalled, estimate) if joined => {
                 serve("the same request was being answered; this one waited for it", recalled, estimate)
             }
@@ -91,32 +94,46 @@ enum Found {
     Unread,
 }
 
-async fn look_up(question: &Question<'_>, key: Digest) -> Found {
-    match read(question, key).await {
-        Ok(found) => found,
-        Err(error) => {
-            tracing::warn!(
-                error = &error as &dyn std::error::Error,
-                "the cache cannot be read; answering live"
-            );
-            Found::Unread
+impl ExactCache {
+    async fn look_up(&self, question: &Question<'_>, key: Digest) -> Found {
+        match self.read(question, key).await {
+            Ok(found) => found,
+            Err(error) => {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "the cache cannot be read; answering live"
+                );
+                Found::Unread
+            }
         }
     }
-}
 
-async fn read(question: &Question<'_>, key: Digest) -> Result<Found, StoreError> {
-    let Some(row) = question.cache.cached(CacheKind::ExactResponse, key, question.now).await? else {
-        return Ok(Found::Nothing("no identical request was answered before"));
-    };
-    let age_seconds = question.now.as_millis().saturating_sub(row.created_at.as_millis()) / 1000;
-    if question.wish.max_age.is_some_and(|most| age_seconds > most) {
-        return Ok(Found::Nothing("the kept answer is older than the caller wants"));
+    async fn read(&self, question: &Question<'_>, key: Digest) -> Result<Found, StoreError> {
+        let Some(row) = question.cache.cached(CacheKind::ExactResponse, key, question.now).await? else {
+            return Ok(Found::Nothing("no identical request was answered before"));
+        };
+        let age_seconds = question.now.as_millis().saturating_sub(row.created_at.as_millis()) / 1000;
+        if question.wish.max_age.is_some_and(|most| age_seconds > most) {
+            return Ok(Found::Nothing("the kept answer is older than the caller wants"));
+        }
+        let CacheHeld::Run(run) = row.held else { return Ok(Found::Nothing("the kept answer has no run")) };
+        let place = (question.tenant, run);
+        let known = self.answers.get(&place);
+        let (answer, estimate) = match known {
+            Some(known) => known,
+            None => {
+                let Some(read) = answer_of(question, run).await? else {
+                    return Ok(Found::Nothing("the answer that was kept is no longer there"));
+                };
+                // What is about somebody is forgotten with them, so it is not kept here.
+                if row.subject.is_none() {
+                    self.answers.keep(place, &read, row.bytes);
+                }
+                read
+            }
+        };
+        Ok(Found::Kept(Box::new(Recalled { answer, kept: Kept { run, age_seconds } }), estimate))
     }
-    let CacheHeld::Run(run) = row.held else { return Ok(Found::Nothing("the kept answer has no run")) };
-    let Some((answer, estimate)) = answer_of(question, run).await? else {
-        return Ok(Found::Nothing("the answer that was kept is no longer there"));
-    };
-    Ok(Found::Kept(Box::new(Recalled { answer, kept: Kept { run, age_seconds } }), estimate))
 }
 
 /// The answer that a run gave, and what giving it took.

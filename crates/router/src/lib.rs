@@ -12,6 +12,7 @@
 //!
 //! To add a route: a file, its line in [`routes`], and, if it answers in a new way, a variant of [`Plan`].
 
+mod answers;
 mod exact;
 mod live;
 mod route;

@@ -1,5 +1,7 @@
 //! The trace that a caller began, as it says in `traceparent`: our span joins it instead of beginning one of its own.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 /// The id of the trace in a `traceparent` header, if it is one: `00-<32 hex digits>-<16 hex digits>-<2 hex digits>`.
 #[must_use]
 pub fn trace_id(traceparent: &str) -> Option<&str> {
@@ -13,6 +15,19 @@ pub fn trace_id(traceparent: &str) -> Option<&str> {
     // Later versions may say more; this one may not.
     let ends = version != "00" || parts.next().is_none();
     (whole && ends && something(trace) && something(parent)).then_some(trace)
+}
+
+/// Whether anybody exports traces.
+static EXPORTED: AtomicBool = AtomicBool::new(false);
+
+/// Notes that traces are exported, from here on.
+pub(crate) fn note_exported() {
+    EXPORTED.store(true, Ordering::Relaxed);
+}
+
+/// Whether traces are exported. A span that nobody sees is not worth making where every request would.
+pub fn is_exported() -> bool {
+    EXPORTED.load(Ordering::Relaxed)
 }
 
 /// Puts `span` into the caller's trace. Without a trace, or without anybody to export to, nothing happens.

@@ -90,6 +90,9 @@ pub fn init(options: &Options<'_>) -> Result<Guard, InitError> {
             otlp::Exporter::from_environment(options.service_name, options.service_version, &mask)?;
         let traces = exporter.as_ref().map(otlp::Exporter::layer);
         subscriber.with(lines).with(traces).try_init().map_err(|_| InitError::Twice)?;
+        if exporter.is_some() {
+            context::note_exported();
+        }
         Ok(Guard { mask, exporter })
     }
     #[cfg(not(feature = "otlp"))]

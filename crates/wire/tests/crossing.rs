@@ -7,7 +7,10 @@ use any::{deltas, gathered, stamp, streamed, written};
 use proptest::prelude::*;
 use schema::Usage;
 use serde_json::{Value, json};
-use wire::{Answer, Delta, Part, Piece, Request, Role, Stop, ToolCall, Wire};
+use wire::{
+    Answer, Delta, ImageSource, Message, Part, Piece, Request, Role, Sampling, Stop, Tool, ToolCall,
+    ToolResult, Wire,
+};
 
 /// Every wire that a vendor may speak with every wire that a caller may.
 fn pairs() -> impl Iterator<Item = (Wire, Wire)> {
@@ -235,6 +238,130 @@ proptest! {
             prop_assert_eq!(heard.sampling.max_tokens, request.sampling.max_tokens);
         }
     }
+
+    #[test]
+    fn a_request_that_went_there_and_back_asks_the_same(request in any::common_request()) {
+        for (from, to) in pairs() {
+            let mut request = request.clone();
+            request.wire = from;
+            let asked = from.read_request(&from.write_request(&request).unwrap().body).unwrap();
+            let there = to.read_request(&to.write_request(&asked).unwrap().body).unwrap();
+            let back = from.read_request(&from.write_request(&there).unwrap().body).unwrap();
+            prop_assert_eq!(said(&back), said(&asked), "{:?} to {:?}", from, to);
+            let rest = |request: &Request| {
+                let Sampling { temperature, max_tokens, .. } = request.sampling;
+                let choice = (request.tools.clone(), request.tool_choice.clone(), request.parallel_tool_calls);
+                (choice, request.format.clone(), request.user.clone(), request.stream, temperature, max_tokens)
+            };
+            prop_assert_eq!(rest(&back), rest(&asked), "{:?} to {:?}", from, to);
+        }
+    }
+
+    #[test]
+    fn an_answer_that_went_there_and_back_says_the_same(answer in any::common_answer()) {
+        for (from, to) in pairs() {
+            let back = across(to, from, &across(from, to, &answer));
+            prop_assert_eq!(&nameless(back), &answer, "{:?} to {:?}", from, to);
+            let back = across_streamed(to, from, &across_streamed(from, to, &answer));
+            prop_assert_eq!(&nameless(back), &answer, "{:?} to {:?}, streamed", from, to);
+        }
+    }
+
+    /// However an upstream cuts its words and calls into pieces, the caller puts the same together.
+    #[test]
+    fn a_stream_cut_anywhere_says_the_same_on_every_pair(
+        answer in any::common_answer(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8),
+    ) {
+        let mut stream = answer.deltas();
+        for cut in cuts {
+            any::cut(&mut stream, cut);
+        }
+        for (from, to) in pairs() {
+            let vendor = deltas(from, &written(from, &stream)).unwrap();
+            let heard = gathered(&deltas(to, &written(to, &vendor)).unwrap());
+            prop_assert_eq!(&nameless(heard), &answer, "{:?} to {:?}", from, to);
+        }
+    }
+}
+
+/// Complaint: an answer that was cut short or filtered looks like one that was done.
+#[test]
+fn why_an_answer_ends_arrives_on_every_pair() {
+    let call = ToolCall { id: "call_1".into(), name: "look".into(), arguments: "{}".into() };
+    let ends = [
+        (vec![Part::text("Yes.")], Stop::End),
+        (vec![Part::text("Ye")], Stop::Length),
+        (vec![Part::text("No.")], Stop::Filtered),
+        (vec![Part::text("Look."), Part::ToolCall(call)], Stop::ToolCalls),
+    ];
+    for (parts, stop) in ends {
+        let answer = any::answer(parts, stop.clone(), usage());
+        for (from, to) in pairs() {
+            for heard in [across(from, to, &answer), across_streamed(from, to, &answer)] {
+                assert_eq!(heard.choices[0].stop, Some(stop.clone()), "{from:?} to {to:?}");
+            }
+        }
+    }
+}
+
+/// Complaint: a tool's failure, or the picture it took, is lost on the way to another vendor without a word.
+#[test]
+fn what_a_tool_gave_arrives_or_is_named_on_every_pair() {
+    let picture = Part::Image {
+        source: ImageSource::Base64 { media_type: "image/png".into(), data: "iVBORw0KGgo".into() },
+        detail: None,
+    };
+    let result = |content: Vec<Part>, failed: bool| {
+        let call = ToolCall { id: "call_1".into(), name: "look".into(), arguments: "{}".into() };
+        let mut request = Request::new(Wire::Messages, "model");
+        request.sampling.max_tokens = Some(50);
+        for (role, parts) in [
+            (Role::User, vec![Part::text("Look.")]),
+            (Role::Assistant, vec![Part::ToolCall(call)]),
+            (Role::User, vec![Part::ToolResult(ToolResult { call: "call_1".into(), content, failed })]),
+        ] {
+            request.messages.push(Message { role, parts });
+        }
+        request.tools.push(Tool {
+            name: "look".into(),
+            description: None,
+            parameters: Some(json!({ "type": "object" })),
+            strict: None,
+            cache_control: None,
+        });
+        request
+    };
+    for request in [
+        result(vec![Part::text("18 degrees")], false),
+        result(vec![Part::text("no such city")], true),
+        result(vec![Part::text("A cat:"), picture], false),
+    ] {
+        for to in Wire::ALL {
+            match to.write_request(&request) {
+                Ok(translated) => {
+                    let heard = said(&to.read_request(&translated.body).unwrap());
+                    let told = heard == said(&request) || !translated.left_out.is_empty();
+                    assert!(told || keeps_all(&translated.body, &request), "{to:?}: {}", translated.body);
+                }
+                Err(refused) => assert!(!refused.param.is_empty(), "{refused}"),
+            }
+        }
+    }
+}
+
+/// Whether everything that was said is there, if in another place.
+fn keeps_all(body: &Value, request: &Request) -> bool {
+    let body = body.to_string();
+    let results = request.messages.iter().flat_map(|message| &message.parts);
+    let results = results.filter_map(|part| match part {
+        Part::ToolResult(result) => Some(result),
+        _ => None,
+    });
+    results.flat_map(|result| &result.content).all(|part| match part {
+        Part::Text { text, .. } => body.contains(text.as_str()),
+        Part::Image { source: ImageSource::Base64 { data, .. }, .. } => body.contains(data.as_str()),
+        _ => false,
+    })
 }
 
 /// What was said by whom: wires cut it into messages and parts as they need.

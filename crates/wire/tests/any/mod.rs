@@ -316,18 +316,33 @@ pub(crate) fn messages_request() -> impl Strategy<Value = Request> {
     )
 }
 
-/// A request that every wire can say: instructions, words, calls and their results.
+/// A picture that every wire can show.
+fn picture() -> impl Strategy<Value = Part> {
+    let source = prop_oneof![
+        "https://[a-z]{3}\\.test/[a-z]{3}".prop_map(|url| ImageSource::Url { url }),
+        "[A-Za-z0-9]{8}".prop_map(|data| ImageSource::Base64 { media_type: "image/png".into(), data }),
+    ];
+    source.prop_map(|source| Part::Image { source, detail: None })
+}
+
+/// What somebody says, with a picture to it or without.
+fn question() -> impl Strategy<Value = Vec<Part>> {
+    (words(), prop::option::of(picture()))
+        .prop_map(|(text, picture)| [Part::text(text)].into_iter().chain(picture).collect())
+}
+
+/// A request that every wire can say: instructions, words, pictures, calls and their results.
 pub(crate) fn common_request() -> impl Strategy<Value = Request> {
-    let exchange = (words(), prop::option::of(words()), prop::collection::vec((call(), words()), 0..3));
+    let exchange = (question(), prop::option::of(words()), prop::collection::vec((call(), words()), 0..3));
     let tools = prop::collection::btree_map("[a-z]{1,8}", prop::option::of(words()), 1..3);
     let rest = (any::<bool>(), any::<bool>(), prop::option::of(words()), 0..=100u8, 1..9000u64, 0..5usize);
-    let dialogue = (prop::option::of(words()), prop::collection::vec(exchange, 0..3), words());
+    let dialogue = (prop::option::of(words()), prop::collection::vec(exchange, 0..3), question());
     (dialogue, tools, rest).prop_map(|((system, exchanges, last), tools, rest)| {
         let mut request = Request::new(Wire::Chat, "model");
         let mut say = |role, parts: Vec<Part>| request.messages.push(Message { role, parts });
         system.into_iter().for_each(|text| say(Role::System, vec![Part::text(text)]));
         for (question, answer, calls) in exchanges {
-            say(Role::User, vec![Part::text(question)]);
+            say(Role::User, question);
             let (calls, results): (Vec<_>, Vec<_>) = calls.into_iter().unzip();
             let result = |(call, text): (&ToolCall, String)| {
                 Part::ToolResult(ToolResult { call: call.id.clone(), content: vec![Part::text(text)], failed: false })
@@ -341,7 +356,7 @@ pub(crate) fn common_request() -> impl Strategy<Value = Request> {
                 say(Role::Assistant, vec![Part::text("So it is.")]);
             }
         }
-        say(Role::User, vec![Part::text(last)]);
+        say(Role::User, last);
         let schema = json!({ "type": "object", "properties": { "city": { "type": "string" } }, "required": ["city"],
             "additionalProperties": false });
         let tool = |(name, description): (String, Option<String>)| Tool {
@@ -386,6 +401,28 @@ pub(crate) fn any_json() -> impl Strategy<Value = Value> {
             prop::collection::btree_map("[a-z_]{0,8}", inner, 0..4).prop_map(|members| json!(members)),
         ]
     })
+}
+
+/// Cuts one of the pieces in two, as a vendor might; what cannot be cut stays whole.
+pub(crate) fn cut(deltas: &mut Vec<Delta>, at: prop::sample::Index) {
+    let nth = at.index(deltas.len());
+    let Delta::Piece { choice, piece } = deltas[nth].clone() else { return };
+    let halves = |text: &str| {
+        let middle = text.char_indices().nth(text.chars().count() / 2).map_or(0, |(index, _)| index);
+        let (head, tail) = text.split_at(middle);
+        (!head.is_empty()).then(|| (head.to_owned(), tail.to_owned()))
+    };
+    let halves = match &piece {
+        Piece::Text(text) => halves(text).map(|(head, tail)| (Piece::Text(head), Piece::Text(tail))),
+        Piece::Arguments { index, json } => {
+            let piece = |json| Piece::Arguments { index: *index, json };
+            halves(json).map(|(head, tail)| (piece(head), piece(tail)))
+        }
+        _ => None,
+    };
+    let Some((head, tail)) = halves else { return };
+    deltas[nth] = Delta::Piece { choice, piece: head };
+    deltas.insert(nth + 1, Delta::Piece { choice, piece: tail });
 }
 
 /// How many values there are in a value, itself included.
