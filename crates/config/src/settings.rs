@@ -114,6 +114,26 @@ impl Settings {
         Duration::from_secs(self.integer("server.drain_seconds").unwrap_or(30))
     }
 
+    /// `server.drain_delay_seconds`.
+    pub fn drain_delay(&self) -> Duration {
+        Duration::from_secs(self.integer("server.drain_delay_seconds").unwrap_or(0))
+    }
+
+    /// `limits.concurrent_requests`.
+    pub fn concurrent_requests(&self) -> usize {
+        self.size("limits.concurrent_requests", 4_096)
+    }
+
+    /// `limits.body_bytes_in_progress`.
+    pub fn body_bytes_in_progress(&self) -> usize {
+        self.size("limits.body_bytes_in_progress", 128 << 20)
+    }
+
+    /// A number of things or of bytes.
+    fn size(&self, path: &str, default: usize) -> usize {
+        self.integer(path).and_then(|size| usize::try_from(size).ok()).unwrap_or(default)
+    }
+
     /// `jobs.embedded`.
     pub fn worker_embedded(&self) -> bool {
         self.boolean("jobs.embedded").unwrap_or(true)
@@ -216,9 +236,7 @@ impl Settings {
 
     /// `server.max_body_bytes`.
     pub fn max_body_bytes(&self) -> usize {
-        self.integer("server.max_body_bytes")
-            .and_then(|bytes| usize::try_from(bytes).ok())
-            .unwrap_or(32 << 20)
+        self.size("server.max_body_bytes", 32 << 20)
     }
 
     /// `server.cors_origins`; none unless set.
@@ -235,6 +253,27 @@ impl Settings {
     /// `limits.redis_patience_ms`.
     pub fn limits_patience(&self) -> Duration {
         Duration::from_millis(self.integer("limits.redis_patience_ms").unwrap_or(50))
+    }
+
+    /// `limits.connections`.
+    pub fn connections(&self) -> usize {
+        self.size("limits.connections", 10_000)
+    }
+
+    /// `limits.header_bytes`.
+    pub fn header_bytes(&self) -> usize {
+        self.size("limits.header_bytes", 32 << 10)
+    }
+
+    /// `limits.header_seconds`, `limits.idle_seconds`, `limits.body_seconds` and `limits.stalled_seconds`.
+    pub fn client_times(&self) -> [Duration; 4] {
+        let seconds = |path, default| Duration::from_secs(self.integer(path).unwrap_or(default));
+        [
+            seconds("limits.header_seconds", 15),
+            seconds("limits.idle_seconds", 75),
+            seconds("limits.body_seconds", 120),
+            seconds("limits.stalled_seconds", 60),
+        ]
     }
 
     /// `limits.requests_per_minute`; `None` is no limit.

@@ -92,7 +92,7 @@ fn all_problems_are_told_at_once() {
         &[("server.prt", "1"), ("log.format", "xml")],
         &expect![[r#"
             punk.toml:1:1: unknown key `prot`; did you mean server.port? allowed here: [auth], [cache], [chorus], [governance], [jobs], [keys], [learning], [ledger], [limits], [log], [mcp], [oidc], [providers], [redaction], [server], [store], [vault], [web], [webhooks], [upstreams.NAME], [models.NAME], [prices.NAME], [sinks.NAME], [issuers.NAME]
-            punk.toml:3:1: unknown key `server.prot`; did you mean server.port? allowed here: base_url, cors_origins, drain_seconds, forwarded_header, host, max_body_bytes, port, trusted_proxies
+            punk.toml:3:1: unknown key `server.prot`; did you mean server.port? allowed here: base_url, cors_origins, drain_delay_seconds, drain_seconds, forwarded_header, host, max_body_bytes, port, trusted_proxies
             punk.toml:4:8: "70000" is not a value of server.port; server.port must be a whole number from 0 to 65535
             punk.toml:5:8: "nowhere" is not a value of server.host; server.host must be an IP address such as 127.0.0.1 or ::1, or localhost
             punk.toml:6:2: unknown key `sever`; did you mean server? allowed here: [auth], [cache], [chorus], [governance], [jobs], [keys], [learning], [ledger], [limits], [log], [mcp], [oidc], [providers], [redaction], [server], [store], [vault], [web], [webhooks], [upstreams.NAME], [models.NAME], [prices.NAME], [sinks.NAME], [issuers.NAME]
@@ -125,7 +125,7 @@ fn sections_and_values_do_not_stand_in_for_each_other() {
         &[],
         &[],
         &expect![[r#"
-            punk.toml:1:1: `server` is a section, not a value; write a line [server] and below it any of: base_url, cors_origins, drain_seconds, forwarded_header, host, max_body_bytes, port, trusted_proxies
+            punk.toml:1:1: `server` is a section, not a value; write a line [server] and below it any of: base_url, cors_origins, drain_delay_seconds, drain_seconds, forwarded_header, host, max_body_bytes, port, trusted_proxies
             punk.toml:2:1: "[ledger.name]" is not a value of ledger.name; ledger.name must be a name without whitespace or `+`
             punk.toml:4:3: `log` is a section, not a value; write a line [log] and below it any of: filter, format
             punk.toml:6:1: `providers.openai` is a section, not a value; write a line [providers.openai] and below it any of: api_key, base_url"#]],
@@ -141,7 +141,7 @@ fn a_quoted_name_with_a_dot_is_no_path() {
         &expect![[r#"
             punk.toml:1:1: unknown key `"server.port"`; did you mean server.port? allowed here: [auth], [cache], [chorus], [governance], [jobs], [keys], [learning], [ledger], [limits], [log], [mcp], [oidc], [providers], [redaction], [server], [store], [vault], [web], [webhooks], [upstreams.NAME], [models.NAME], [prices.NAME], [sinks.NAME], [issuers.NAME]
             punk.toml:3:1: unknown key `providers."openai.api_key"`; did you mean providers.openai.api_key? allowed here: [providers.anthropic], [providers.mock], [providers.openai], [providers.openrouter], default
-            punk.toml:5:1: unknown key `server."a \"b"`; allowed here: base_url, cors_origins, drain_seconds, forwarded_header, host, max_body_bytes, port, trusted_proxies"#]],
+            punk.toml:5:1: unknown key `server."a \"b"`; allowed here: base_url, cors_origins, drain_delay_seconds, drain_seconds, forwarded_header, host, max_body_bytes, port, trusted_proxies"#]],
     );
 }
 
@@ -152,7 +152,7 @@ fn a_key_in_the_wrong_section_is_found_by_its_name() {
         &[],
         &[],
         &expect![[r#"
-            punk.toml:2:1: unknown key `server.api_key`; did you mean auth.api_key or providers.openai.api_key or providers.anthropic.api_key? allowed here: base_url, cors_origins, drain_seconds, forwarded_header, host, max_body_bytes, port, trusted_proxies
+            punk.toml:2:1: unknown key `server.api_key`; did you mean auth.api_key or providers.openai.api_key or providers.anthropic.api_key? allowed here: base_url, cors_origins, drain_delay_seconds, drain_seconds, forwarded_header, host, max_body_bytes, port, trusted_proxies
             punk.toml:3:2: unknown key `nonsense`; allowed here: [auth], [cache], [chorus], [governance], [jobs], [keys], [learning], [ledger], [limits], [log], [mcp], [oidc], [providers], [redaction], [server], [store], [vault], [web], [webhooks], [upstreams.NAME], [models.NAME], [prices.NAME], [sinks.NAME], [issuers.NAME]"#]],
     );
 }
@@ -298,7 +298,7 @@ fn sample(key: &config::Key) -> &'static str {
     use config::Kind;
     match key.kind {
         Kind::Address => "10.0.0.1",
-        Kind::Integer { .. } if key.path == "server.max_body_bytes" => "1048576",
+        Kind::Integer { .. } if key.path.ends_with("_bytes") => "1048576",
         Kind::Integer { .. } => "150",
         Kind::Boolean => "true",
         Kind::Choice(words) => words[0],

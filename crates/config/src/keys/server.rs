@@ -31,6 +31,14 @@ pub(super) static SECTION: Section = Section {
         )
         .or("30"),
         Key::new(
+            "server.drain_delay_seconds",
+            "PUNK_DRAIN_DELAY_SECONDS",
+            Kind::Integer { min: 0, max: 600 },
+            "Seconds for which the process goes on as before when it is asked to stop, but `/ready` answers 503 and answers close \
+             their connections: as long as a load balancer takes to look elsewhere. `server.drain_seconds` begin after that.",
+        )
+        .or("0"),
+        Key::new(
             "server.max_body_bytes",
             "PUNK_MAX_BODY_BYTES",
             Kind::Integer { min: 1024, max: 1_073_741_824 },
