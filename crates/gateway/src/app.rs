@@ -1,6 +1,7 @@
 //! What the handlers share: the store, the rules, the key, the identity of this installation.
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crypto::random::{Generator, RandomError};
@@ -22,6 +23,7 @@ use vault::Vault;
 use wire::Wire;
 
 use crate::clock::now;
+use crate::connection::Bounds;
 use crate::discretion::{House, NotUnderstood};
 use crate::feed;
 use crate::governor::{Book, Bridge, Decided, Policies, RemoteGovernor, Standing};
@@ -32,6 +34,8 @@ use crate::origin::{Origins, Web};
 use crate::people::{Directory, Login, Oidc, People};
 use crate::proxies::Proxies;
 use crate::remembered::Remembered;
+use crate::room::{Capacity, Room};
+use crate::store_watch::StoreWatch;
 
 /// What the shell hands in to start a gateway.
 pub struct Installation {
@@ -63,6 +67,10 @@ pub struct Installation {
     pub web: Web,
     /// How long the body of a request may be.
     pub max_body_bytes: usize,
+    /// What clients may take of connections and time.
+    pub bounds: Bounds,
+    /// How much may be in progress at once.
+    pub capacity: Capacity,
     /// Who can be asked for which model.
     pub models: Models,
     /// How answers are kept for others who ask the same, where a tenant says nothing else.
@@ -141,6 +149,13 @@ pub(crate) struct Shared {
     pub(crate) proxies: Proxies,
     pub(crate) origins: Origins,
     pub(crate) max_body_bytes: usize,
+    pub(crate) bounds: Bounds,
+    /// What may be in progress at once.
+    pub(crate) room: Room,
+    /// Whether anything can be recorded.
+    pub(crate) store_watch: StoreWatch,
+    /// Whether the process has been asked to end: nobody should send it anything new.
+    pub(crate) leaving: AtomicBool,
     /// Becomes true when the process is about to end: what would go on for ever ends then.
     pub(crate) draining: watch::Sender<bool>,
     /// Room for whoever reads along.
@@ -191,6 +206,8 @@ impl App {
             rates,
             web,
             max_body_bytes,
+            bounds,
+            capacity,
             models,
             cache,
             policies,
@@ -239,6 +256,10 @@ impl App {
             proxies,
             origins,
             max_body_bytes,
+            bounds,
+            room: Room::new(capacity, max_body_bytes, &metrics),
+            store_watch: StoreWatch::default(),
+            leaving: AtomicBool::new(false),
             draining: watch::Sender::new(false),
             readers: Arc::new(Semaphore::new(feed::READERS)),
             settings_turn: tokio::sync::Mutex::new(()),

@@ -78,8 +78,8 @@ pub(crate) async fn list(
 
 fn shown(run_id: RunId, event: &Event) -> AuditRow {
     let mut details = Map::new();
-    for (name, field) in &event.payload {
-        details.insert(name.clone(), field.value().cloned().unwrap_or_default());
+    for (name, field) in event.payload.iter() {
+        details.insert(name.to_string(), field.value().cloned().unwrap_or_default());
     }
     let mut text = |name: &str| details.remove(name).and_then(|value| value.as_str().map(str::to_owned));
     let (actor, target) = (text("actor"), text("target"));

@@ -218,9 +218,7 @@ async fn members<S: Send + Sync>(
     known: &[&str],
 ) -> Result<Map<String, Value>, ApiError> {
     let refused = |status, message: String| ApiError::Body { status, message };
-    let bytes = Bytes::from_request(request, state)
-        .await
-        .map_err(|error| refused(error.status(), "the body cannot be read, or is too long".to_owned()))?;
+    let bytes = Bytes::from_request(request, state).await.map_err(|error| ApiError::unread_body(&error))?;
     let expected = format!("expected a JSON object with `{}`", known.join("`, `"));
     match serde_json::from_slice(&bytes) {
         Ok(Value::Object(members)) if members.keys().all(|name| known.contains(&name.as_str())) => {

@@ -201,7 +201,7 @@ impl Endpoint {
     pub(crate) fn all_refusals(&self) -> Vec<StatusCode> {
         let mut all = self.refusals.clone();
         if self.body.is_some() {
-            all.extend([StatusCode::BAD_REQUEST, StatusCode::PAYLOAD_TOO_LARGE]);
+            all.extend([StatusCode::BAD_REQUEST, StatusCode::REQUEST_TIMEOUT, StatusCode::PAYLOAD_TOO_LARGE]);
         }
         if self.query.is_some() {
             all.push(StatusCode::BAD_REQUEST);

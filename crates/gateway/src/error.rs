@@ -5,6 +5,7 @@ mod upstream;
 use std::time::Duration;
 
 use axum::Json;
+use axum::extract::rejection::BytesRejection;
 use axum::response::{IntoResponse, Response};
 use http::header::RETRY_AFTER;
 use http::{HeaderName, HeaderValue, StatusCode, Uri};
@@ -17,6 +18,7 @@ use serde_json::{Value, json};
 use store::{CommitError, Sealed, StoreError};
 
 pub(crate) use self::upstream::FromUpstream;
+use crate::connection::Late;
 use crate::discretion::{Discretion, without_secrets};
 use crate::limits::Tally;
 use crate::people::ChangeError;
@@ -97,6 +99,14 @@ pub(crate) enum ApiError {
         name: &'static str,
         wanted: &'static str,
     },
+    /// The body did not come in time.
+    BodyLate {
+        message: String,
+    },
+    /// The address is longer than any of ours.
+    UrlTooLong {
+        most: usize,
+    },
     /// The body cannot be taken in.
     Body {
         status: StatusCode,
@@ -156,6 +166,10 @@ pub(crate) enum ApiError {
     Ledger,
     /// What was asked for cannot be read now.
     Unread,
+    /// As much is in progress as may be.
+    Overloaded,
+    /// The process has been asked to end.
+    Leaving,
     /// Whether there is room under the limits cannot be told now.
     Uncounted,
     /// There is no room to record anything.
@@ -291,6 +305,18 @@ impl ApiError {
         Self::TooOften { retry_after: tally.retry_after(), limit: tally.limit() }
     }
 
+    /// Why a body could not be read.
+    pub(crate) fn unread_body(rejection: &BytesRejection) -> Self {
+        let mut cause = Some(rejection as &dyn std::error::Error);
+        while let Some(error) = cause {
+            if let Some(late) = error.downcast_ref::<Late>() {
+                return Self::BodyLate { message: late.to_string() };
+            }
+            cause = error.source();
+        }
+        Self::Body { status: rejection.status(), message: rejection.body_text() }
+    }
+
     /// The key of `upstream` is not to be had: told once, with the reason, to whoever runs the server.
     pub(crate) fn keyless(run: RunId, upstream: &str, tried: &[Attempt]) -> Self {
         let reasons: Vec<&str> = tried
@@ -340,7 +366,9 @@ impl ApiError {
             Self::Resting { retry_after: wait, .. } | Self::LoginTooEarly { wait } => {
                 Some(wait.as_millis().div_ceil(1_000).max(1).try_into().unwrap_or(u64::MAX))
             }
-            Self::TooManyLogins => Some(1),
+            Self::TooManyLogins | Self::Overloaded | Self::Leaving => Some(1),
+            // Whether it is back is looked for more often than that.
+            Self::Ledger | Self::Unread | Self::Uncounted => Some(2),
             _ => None,
         };
         let told = self.tell();
@@ -578,6 +606,18 @@ impl ApiError {
                 message,
                 "send one JSON object, no longer than `server.max_body_bytes`",
             ),
+            Self::BodyLate { message } => told(
+                StatusCode::REQUEST_TIMEOUT,
+                "punk_request_late",
+                message,
+                "send the body faster, or raise `limits.body_seconds`",
+            ),
+            Self::UrlTooLong { most } => told(
+                StatusCode::URI_TOO_LONG,
+                "punk_url_too_long",
+                format!("the path and its query are longer than {most} bytes"),
+                "send what is long in the body",
+            ),
             Self::Field { param, message } => {
                 let hint = "docs/reference/wires.md says what each wire takes";
                 let told = told(StatusCode::BAD_REQUEST, "punk_invalid_request", message, hint);
@@ -666,6 +706,19 @@ impl ApiError {
                 "punk_store_unavailable",
                 "the store cannot be read or written now".into(),
                 "look for the cause in the log of the server: most often the disk is full or the database is away",
+            ),
+            Self::Overloaded => told(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "punk_overloaded",
+                "as much is in progress here as there is room for".into(),
+                "send it again after `retry-after`; `limits.concurrent_requests` and `limits.body_bytes_in_progress` say how much \
+                 room there is",
+            ),
+            Self::Leaving => told(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "punk_leaving",
+                "this process has been asked to stop, and finishes what has begun".into(),
+                "send requests to another node, or again after `retry-after`",
             ),
             Self::Uncounted => told(
                 StatusCode::SERVICE_UNAVAILABLE,

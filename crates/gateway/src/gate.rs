@@ -1,13 +1,20 @@
 //! The gate before every guarded endpoint: who asks, whether they may, and whether they have asked too often.
 //!
+//! Before all of that comes whether there is room (`room.rs`), and whether anything can be recorded (`store_watch.rs`).
 //! It comes before the body is read, so whoever is turned away costs little and leaves nothing behind.
 
 use std::net::IpAddr;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
+use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
+use http::Method;
+use http::header::{CONNECTION, HeaderValue};
 use http::request::Parts;
+use http_body_util::BodyExt as _;
 
 use crate::app::App;
 use crate::clock::now;
@@ -17,6 +24,11 @@ use crate::identity::{Caller, peer, token};
 use crate::limits::{Asking, Counted, Tally, Who};
 use crate::origin::authority;
 use crate::people::{Client, login};
+use crate::room::{Place, Shed};
+
+/// How much of the body of somebody who is turned away is heard out, in bytes, and for how long.
+const HEARD_OUT: usize = 64 << 10;
+const HEARD_FOR: Duration = Duration::from_secs(1);
 
 /// The address that a connection comes from, and behind the gate the one that a request does.
 #[derive(Debug, Clone, Copy)]
@@ -51,6 +63,14 @@ pub(crate) struct Gate {
 /// Lets a request through, or answers it.
 pub(crate) async fn pass(State(gate): State<Gate>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
+    let place = match gate.room(&parts.method) {
+        Ok(place) => place,
+        Err(error) => {
+            heard_out(body).await;
+            return error.respond(gate.wire);
+        }
+    };
+    let body = place.counted(body);
     let peer = gate.app.proxies.client(peer(&parts.extensions), &parts.headers);
     parts.extensions.insert(Peer(peer));
     let (admitted, tally) = gate.admit(&parts, peer).await;
@@ -62,7 +82,8 @@ pub(crate) async fn pass(State(gate): State<Gate>, request: Request, next: Next)
         other => other,
     };
     let mut response = match admitted {
-        Ok(Some(caller)) => {
+        Ok(Some(mut caller)) => {
+            caller.place = Some(place.clone());
             let renew = caller.session.is_some().then(|| gate.client(&parts));
             let renew = renew.map(|client| (client, caller.clone()));
             parts.extensions.insert(caller);
@@ -79,13 +100,45 @@ pub(crate) async fn pass(State(gate): State<Gate>, request: Request, next: Next)
         Ok(None) => next.run(Request::from_parts(parts, body)).await,
         Err(error) => error.respond(gate.wire),
     };
+    if place.burst() {
+        response = ApiError::Overloaded.respond(gate.wire);
+    }
+    if gate.app.leaving.load(Ordering::Relaxed) {
+        // Whoever comes again comes by a new connection, to a process that stays.
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
     if let Some(tally) = tally {
         tally.write(response.headers_mut());
     }
     response
 }
 
+/// Lets somebody who is turned away finish a short body, and throws it away: a connection that is closed while they still
+/// send takes the answer along.
+async fn heard_out(mut body: Body) {
+    let all = async {
+        let mut heard = 0;
+        while let Some(Ok(frame)) = body.frame().await
+            && heard < HEARD_OUT
+        {
+            heard += frame.data_ref().map_or(0, Bytes::len);
+        }
+    };
+    // Whoever takes longer than that does without the answer.
+    let _ = tokio::time::timeout(HEARD_FOR, all).await;
+}
+
 impl Gate {
+    /// A place for one more request, unless there is no room, or it would do what nobody could record.
+    fn room(&self, method: &Method) -> Result<Place, ApiError> {
+        let room = &self.app.room;
+        if !method.is_safe() && self.app.store_watch.is_away() {
+            room.count(Shed::Store);
+            return Err(ApiError::Unread);
+        }
+        room.enter().ok_or(ApiError::Overloaded)
+    }
+
     /// Whether somebody may go on, and what was counted for it.
     async fn admit(&self, parts: &Parts, peer: IpAddr) -> (Result<Option<Caller>, ApiError>, Option<Tally>) {
         let (limits, headers) = (&self.app.limits, &parts.headers);

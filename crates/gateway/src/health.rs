@@ -1,5 +1,7 @@
 //! Whether the process is there, and what it has counted.
 
+use std::sync::atomic::Ordering;
+
 use axum::Json;
 use axum::extract::State;
 use http::header::CONTENT_TYPE;
@@ -29,6 +31,13 @@ pub(crate) async fn show() -> Json<Health> {
 }
 
 pub(crate) async fn ready(State(app): State<App>) -> Result<Json<Ready>, ApiError> {
+    if app.leaving.load(Ordering::Relaxed) {
+        return Err(ApiError::Leaving);
+    }
+    // A store that is known to be away is not asked once more: it may take its time to say so.
+    if app.store_watch.is_away() {
+        return Err(ApiError::Unread);
+    }
     app.store.ready().await.map_err(unread)?;
     Ok(Json(Ready { ready: true }))
 }

@@ -52,11 +52,13 @@ mod proxies;
 mod record;
 pub mod reference;
 mod remembered;
+mod room;
 mod run;
 mod savings;
 mod serve;
 mod setting;
 mod side_effect;
+mod store_watch;
 mod strict;
 mod subject;
 mod tenant;
@@ -67,6 +69,7 @@ mod trace;
 mod webhook;
 
 pub use app::{Installation, StartError};
+pub use connection::Bounds;
 pub use governor::RemoteGovernor;
 pub use limits::Rates;
 pub use machines::{Federation, FederationError, Network};
@@ -78,4 +81,5 @@ pub use people::{
     NewPerson, OidcProvider, PAGE, SessionRules, Versioned, bootstrap,
 };
 pub use proxies::{Forwarded, Proxies};
-pub use serve::{Access, Door, ServeError, Server};
+pub use room::Capacity;
+pub use serve::{Access, Door, Drain, ServeError, Server, Socket};

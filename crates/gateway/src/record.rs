@@ -1,32 +1,53 @@
 //! The forms that a recorded value can have.
 
+use ledger::Name;
 use ledger::canonical::{MAX_DEPTH, MAX_INTEGER};
-use serde_json::Value;
+use serde_json::{Map, Number, Value};
+
+/// Fields of an event that Punk itself names, on their way to the record.
+pub(crate) type Fields = Vec<(Name, Value)>;
+
+/// These fields.
+pub(crate) fn fields<const N: usize>(fields: [(&'static str, Value); N]) -> Fields {
+    // Room for the few that some events have besides.
+    let mut all = Fields::with_capacity(N + 8);
+    all.extend(fields.map(|(name, value)| (Name::Borrowed(name), value)));
+    all
+}
+
+/// Fields as members of an object.
+pub(crate) fn named(fields: Fields) -> Map<String, Value> {
+    fields.into_iter().map(|(name, value)| (name.into_owned(), value)).collect()
+}
+
+/// The members of an object as fields.
+pub(crate) fn fields_of_object(value: Value) -> Fields {
+    let Value::Object(members) = value else { return Fields::new() };
+    members.into_iter().map(|(name, value)| (Name::Owned(name), value)).collect()
+}
 
 /// How deep a recorded value may nest: what is around it in a packet takes the rest.
 pub(crate) const VALUE_DEPTH: usize = MAX_DEPTH - 10;
 
-/// A value with a canonical form: numbers beyond 2⁵³ − 1 and nesting without end are carried as text.
-pub(crate) fn bounded(value: Value, depth: usize) -> Value {
+/// Gives a value a canonical form: numbers beyond 2⁵³ − 1 and nesting without end are carried as text.
+pub(crate) fn bound(value: &mut Value, depth: usize) {
     match value {
-        Value::Number(number) => {
-            let fits = match number.as_i64() {
-                Some(integer) => integer.unsigned_abs() <= MAX_INTEGER,
-                None => {
-                    number.is_f64()
-                        && number
-                            .as_f64()
-                            .is_some_and(|double| !(9_007_199_254_740_992.0..1e21).contains(&double.abs()))
-                }
-            };
-            if fits { Value::Number(number) } else { Value::from(number.to_string()) }
+        Value::Number(number) if !fits(number) => *value = Value::from(number.to_string()),
+        Value::Array(_) | Value::Object(_) if depth == 0 => *value = Value::from(value.to_string()),
+        Value::Array(items) => items.iter_mut().for_each(|item| bound(item, depth - 1)),
+        Value::Object(members) => members.values_mut().for_each(|member| bound(member, depth - 1)),
+        Value::Number(_) | Value::String(_) | Value::Null | Value::Bool(_) => {}
+    }
+}
+
+/// Whether every reader keeps a number.
+fn fits(number: &Number) -> bool {
+    match number.as_i64() {
+        Some(integer) => integer.unsigned_abs() <= MAX_INTEGER,
+        None => {
+            let whole = 9_007_199_254_740_992.0..1e21;
+            number.is_f64() && number.as_f64().is_some_and(|double| !whole.contains(&double.abs()))
         }
-        Value::Array(_) | Value::Object(_) if depth == 0 => Value::from(value.to_string()),
-        Value::Array(items) => items.into_iter().map(|item| bounded(item, depth - 1)).collect(),
-        Value::Object(members) => Value::Object(
-            members.into_iter().map(|(name, member)| (name, bounded(member, depth - 1))).collect(),
-        ),
-        Value::String(_) | Value::Null | Value::Bool(_) => value,
     }
 }
 
@@ -37,9 +58,11 @@ mod tests {
 
     #[test]
     fn big_numbers_and_deep_values_are_recorded_as_text() {
-        let recorded = bounded(json!({ "n": 9_007_199_254_740_993u64, "x": 1e20 }), 9);
+        let mut recorded = json!({ "n": 9_007_199_254_740_993u64, "x": 1e20 });
+        bound(&mut recorded, 9);
         assert_eq!(recorded, json!({ "n": "9007199254740993", "x": "1e+20" }));
-        let deep = (0..120).fold(json!(1), |inner, _| json!([inner]));
-        assert!(ledger::canonical::to_vec(&bounded(deep, VALUE_DEPTH)).is_ok());
+        let mut deep = (0..120).fold(json!(1), |inner, _| json!([inner]));
+        bound(&mut deep, VALUE_DEPTH);
+        assert!(ledger::canonical::to_vec(&deep).is_ok());
     }
 }

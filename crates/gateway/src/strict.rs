@@ -29,7 +29,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
 
 async fn bytes_of<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, ApiError> {
     let bytes = Bytes::from_request(request, state).await;
-    bytes.map_err(|error| ApiError::Body { status: error.status(), message: error.body_text() })
+    bytes.map_err(|error| ApiError::unread_body(&error))
 }
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Kept<T> {

@@ -11,13 +11,14 @@ use serde_json::{Map, Value, json};
 use store::Commit;
 
 use crate::app::App;
-use crate::append::{History, append, append_after, check_names, events, members, payload};
+use crate::append::{History, append, append_after, check_names, events, payload};
 use crate::call::wanted::payload_of;
 use crate::clock::now;
 use crate::error::ApiError;
 use crate::governor::Asking;
 use crate::governor::flow::Flow;
 use crate::identity::Caller;
+use crate::record::named;
 use crate::run::absent;
 use crate::side_effect::{self, ToldEffect};
 use crate::strict::Body;
@@ -160,11 +161,11 @@ async fn plan(
         let mut events: Vec<_> =
             known.is_none().then(|| side_effect::plan(told, level, new)).into_iter().collect();
         let effect = known.unwrap_or(new);
-        let mut fields = members(judged.event());
+        let mut fields = named(judged.event());
         fields.insert("toolName".to_owned(), json!(tool));
         fields.insert("sideEffect".to_owned(), json!(effect));
         events.push(("policy.decided".to_owned(), fields));
-        let tripped = judged.tripwire_events().map(|(r#type, fields)| (r#type.to_owned(), members(fields)));
+        let tripped = judged.tripwire_events().map(|(r#type, fields)| (r#type.to_owned(), named(fields)));
         events.extend(tripped);
         if judged.verdict.effect == Effect::Deny && caller.gateway_mode == GatewayMode::Enforce {
             events.push(side_effect::blocked(effect));

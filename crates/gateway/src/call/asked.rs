@@ -51,7 +51,7 @@ pub(crate) fn wish(headers: &HeaderMap) -> Result<Wish, ApiError> {
 
 /// The body, if all of it came.
 pub(crate) fn read_bytes(body: Result<Bytes, BytesRejection>) -> Result<Bytes, ApiError> {
-    body.map_err(|error| ApiError::Body { status: error.status(), message: error.body_text() })
+    body.map_err(|error| ApiError::unread_body(&error))
 }
 
 /// The body as JSON; that it is an object is for the wires to say.

@@ -12,11 +12,12 @@ use wire::Answer;
 use super::hash_of;
 use super::open_run::OpenRun;
 use super::recall;
-use super::record::{Opening, Saved};
+use super::record::Saved;
 use super::tongue::Tongue;
 use crate::app::App;
 use crate::append::events;
 use crate::error::{ApiError, unread};
+use crate::identity::Caller;
 
 /// An answer that waits for an approval.
 pub(crate) struct HeldAnswer {
@@ -28,10 +29,10 @@ pub(crate) struct HeldAnswer {
 /// The answer that an approval is about; nothing, if it is about something else than an answer.
 pub(crate) async fn find(
     app: &App,
-    opening: &Opening,
+    caller: &Caller,
+    request: &Value,
     id: ApprovalId,
 ) -> Result<Option<HeldAnswer>, ApiError> {
-    let caller = &opening.caller;
     let record = app.of(caller.tenant).record(RecordKind::Approval, &id.to_string()).await.map_err(unread)?;
     let Some(record) = record else {
         return Err(ApiError::ApprovalUnfit { id, why: "there is no such approval".to_owned() });
@@ -48,7 +49,7 @@ pub(crate) async fn find(
     let answer = field("run.finished", "answer").and_then(|answer| serde_json::from_value(answer).ok());
     let Some(answer) = answer else { return Ok(None) };
     // What was recorded is what may be recorded; this request is held against that.
-    let same = hash_of(&opening.request);
+    let same = hash_of(request);
     if field("run.started", "request").is_none_or(|request| hash_of(&request) != same) {
         return Err(ApiError::ApprovalUnfit { id, why: "it was given for another request".to_owned() });
     }

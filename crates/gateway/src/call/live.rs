@@ -12,6 +12,7 @@ use wire::{Answer, Delta, Failure, FailureKind, Wire};
 use super::asked::Asked;
 use super::open_run::OpenRun;
 use super::outgoing::{Outgoing, Ready, path};
+use super::recall;
 use super::record::{ModelCall, Saved};
 use super::relay::{Relay, Voice, says_something};
 use super::source::Source;
@@ -46,6 +47,10 @@ pub(crate) async fn answer(
         Outgoing::Upstreams(groups) => groups,
     };
     match ask(&mut open, permit, headers, asked, groups).await {
+        // An upstream that does not stream; the caller's client would read nothing in one piece.
+        Ok(Heard::Whole { answer, .. }) if asked.request.stream => {
+            recall::tell(open, tongue, answer, Saved::default(), true).await
+        }
         Ok(Heard::Whole { ready, headers, bytes, answer }) => {
             open.used(&answer);
             let (run, explanation) = (open.opening.run, open.explanation.clone());
@@ -128,7 +133,8 @@ async fn ask<'r>(
             }
             Look::Gives(failure) => trying.failed(reply, Fault::Status(failure.kind.status(Wire::Messages))),
             Look::Breaks(error) if last => break Err(unanswered(run, &error)),
-            Look::Breaks(error) => trying.failed(reply, Fault::of(&error)),
+            // Nothing can be read from it any more, so it must not come back as the last answer there was.
+            Look::Breaks(error) => trying.lost(error),
         }
     };
     open.tried(trying.records());
@@ -212,6 +218,13 @@ fn whole<'r>(
 /// An upstream's error, for the caller: in its own bytes where the wire is the same, in the caller's shape elsewhere.
 pub(super) async fn told(run: schema::RunId, wire: Wire, upstream: Wire, reply: Reply) -> ApiError {
     let (status, headers) = (reply.status, reply.headers.clone());
+    if !status.is_client_error() && !status.is_server_error() {
+        let message = format!(
+            "upstream {} answered with status {status}, which is neither an answer nor an error",
+            reply.target.upstream.name()
+        );
+        return ApiError::UpstreamNonsense { run, message };
+    }
     let bytes = reply.body.collect(MAX_ANSWER).await.unwrap_or_default();
     let body = serde_json::from_slice::<serde_json::Value>(&bytes).ok();
     if wire == upstream && body.is_some() {
@@ -228,10 +241,11 @@ pub(super) fn unanswered(run: schema::RunId, error: &UpstreamError) -> ApiError 
         UpstreamError::FirstByte { .. } | UpstreamError::Idle { .. } | UpstreamError::Total { .. } => {
             ApiError::UpstreamLate { run, message: error.to_string() }
         }
-        UpstreamError::Connect { .. }
-        | UpstreamError::Tls { .. }
-        | UpstreamError::Reset { .. }
-        | UpstreamError::TooLarge { .. } => ApiError::UpstreamAway { run, message: error.to_string() },
+        UpstreamError::Connect { .. } | UpstreamError::Tls { .. } | UpstreamError::Reset { .. } => {
+            ApiError::UpstreamAway { run, message: error.to_string() }
+        }
+        // It was written and will be paid for, though nobody wants it.
+        UpstreamError::TooLarge { .. } => ApiError::UpstreamNonsense { run, message: error.to_string() },
     }
 }
 

@@ -3,7 +3,7 @@
 //! [`answer`] walks it: `asked.rs` reads the request strictly, the governor is asked, the routes are (`router`), and the
 //! plan they offer is performed: an answer that was given before is told again (`recall.rs`), or a model is asked
 //! (`live.rs`). A streamed answer is a [`relay`], which passes on what comes from its [`source`]. `open_run.rs` sees to it
-//! that whatever happens ends in the ledger, in the words of `record.rs`.
+//! that whatever happens ends in the ledger, in the words of `record.rs`, now or when the store is back (`late.rs`).
 //!
 //! - A refused input creates nothing: what is malformed is refused before there is a run.
 //! - The answer's last byte leaves after the run is recorded.
@@ -14,6 +14,7 @@ mod continuing;
 pub(crate) mod count;
 pub(crate) mod embeddings;
 mod held;
+mod late;
 mod live;
 mod open_run;
 mod outgoing;
@@ -132,7 +133,7 @@ async fn answer(
     let Some(permit) = permit else { return Err(open.block().await) };
     let (run, tongue) = (open.opening.run, open.tongue());
     if let Some(id) = named_approval(headers)? {
-        match held::find(app, &open.opening, id).await {
+        match held::find(app, &open.opening.caller, &open.request_recorded, id).await {
             Ok(Some(held)) => return held::answer(open, tongue, held, asked.request.stream).await,
             Ok(None) => {}
             Err(error) => return Err(open.fail(error).await),
@@ -210,12 +211,11 @@ async fn begin(
         model: model.to_owned(),
         stream: request.stream,
         trace: trace.id().map(str::to_owned),
-        request: recorded,
         signals,
         judged,
         started_at,
     };
-    let mut open = OpenRun::new(app, opening, request, &trace, explanation);
+    let mut open = OpenRun::new(app, opening, (request, recorded), &trace, explanation);
     open.held = held;
     open.lexicon = lexicon;
     Ok((open, permit))

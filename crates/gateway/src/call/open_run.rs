@@ -14,13 +14,14 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 use wire::{Answer, Part, Request};
 
+use super::late::{self, Over};
 use super::outgoing::Ready;
 use super::record::{self, Ending, Keep, ModelCall, Opening, Saved};
 use super::tongue::Tongue;
 use super::wanted::Wanted;
 use crate::app::App;
 use crate::clock::{Stopwatch, now};
-use crate::discretion::{Barred, Discretion};
+use crate::discretion::{Barred, Discretion, Looked};
 use crate::error::{ApiError, unrecorded};
 use crate::governor::{Asking, Held, Judgement};
 use crate::identity::Caller;
@@ -37,8 +38,12 @@ pub(crate) struct OpenRun {
     pub(crate) explanation: RouteExplanation,
     /// What the chosen route is thought to save.
     pub(crate) estimate: Estimate,
+    /// What was asked, as it is recorded.
+    pub(crate) request_recorded: Value,
+    /// What was looked at when it was told, and has nothing in it.
+    looked: Looked,
     /// Every time an upstream was asked.
-    pub(crate) attempts: Vec<Value>,
+    pub(crate) attempts: Vec<Attempt>,
     /// The call that is being made, with what it has used so far.
     pub(crate) call: Option<ModelCall>,
     /// Its answer is kept under this, if it comes to one.
@@ -105,24 +110,19 @@ impl OpenRun {
     pub(crate) fn new(
         app: &App,
         opening: Opening,
-        request: Arc<Request>,
+        (request, request_recorded): (Arc<Request>, Value),
         trace: &Trace,
         explanation: RouteExplanation,
     ) -> Self {
-        let span = tracing::info_span!(
-            "model_call",
-            run = %opening.run,
-            model = opening.model,
-            wire = opening.wire,
-            route = tracing::field::Empty,
-            status = tracing::field::Empty,
-        );
-        telemetry::context::continue_trace(&span, trace.parent.as_deref(), trace.state.as_deref());
+        let span =
+            if telemetry::context::is_exported() { span_of(&opening, trace) } else { tracing::Span::none() };
         Self {
             app: app.clone(),
             span,
             opening: Arc::new(opening),
             request,
+            request_recorded,
+            looked: Looked::default(),
             watch: Stopwatch::start(),
             explanation,
             estimate: Estimate::default(),
@@ -151,7 +151,7 @@ impl OpenRun {
 
     /// Notes whom was asked so far, and how that went.
     pub(crate) fn tried(&mut self, attempts: &[Attempt]) {
-        self.attempts = attempts.iter().map(record::attempt).collect();
+        self.attempts = attempts.to_vec();
         // Whoever was asked last is who will have to be paid, should nobody wait for the end.
         if let Some(last) = attempts.iter().rfind(|attempt| attempt.was_sent()) {
             self.call = Some(ModelCall::begun(&last.upstream, &last.model));
@@ -212,8 +212,11 @@ impl OpenRun {
     }
 
     /// What the caller may have of an answer; nothing, if it may have it as it is.
-    pub(crate) fn revealed(&self, answer: &Answer) -> Result<Option<Answer>, Barred> {
-        if self.observes() { Ok(None) } else { self.discretion().revealed(answer, &self.lexicon) }
+    pub(crate) fn revealed(&mut self, answer: &Answer) -> Result<Option<Answer>, Barred> {
+        if self.observes() {
+            return Ok(None);
+        }
+        self.discretion().revealed(answer, &self.lexicon, &mut self.looked)
     }
 
     /// Ends the run without its answer, because something in it must not leave.
@@ -304,8 +307,9 @@ impl OpenRun {
         let of_calls = of_calls.map(|held| held.settle(Some(MicroUsd(0))));
         let settled = self.held.take().map(|held| held.settle(cost)).into_iter().chain(of_calls).collect();
         let barred = self.barred.take();
-        let mut lexicon = std::mem::take(&mut self.lexicon);
+        let (lexicon, looked) = (std::mem::take(&mut self.lexicon), std::mem::take(&mut self.looked));
         let ending = Ending {
+            request: std::mem::take(&mut self.request_recorded),
             wanted,
             barred,
             settled,
@@ -325,21 +329,15 @@ impl OpenRun {
         };
         let tasks = app.tasks.clone();
         tasks.spawn(async move {
-            let discretion = app.house.of(opening.caller.tenant);
-            let commit =
-                record::commit(&opening, &ending, (&discretion, &mut lexicon), |count| app.salts(count));
-            let mut commit = commit.map_err(unrecorded)?;
-            let judged = record::judgements(&opening, &ending);
-            commit.jobs.extend(app.alarms(&opening.caller, opening.run, judged, ending.finished_at).await);
-            let written = app.of(opening.caller.tenant).commit(commit).await.map_err(unrecorded);
-            if written.is_ok() {
-                let judged = record::judgements(&opening, &ending);
-                judged.for_each(|judged| judged.policies.note_known_to(opening.caller.tenant));
-                for settlement in &ending.settled {
-                    app.book.settled(opening.caller.tenant, settlement).await;
-                }
+            if status == RunStatus::Cancelled {
+                // Nobody waits for it. When many go away at once, their upstreams are freed before any of it is written.
+                tokio::task::yield_now().await;
             }
-            if record::judgements(&opening, &ending).any(|judged| judged.verdict.effect != Effect::Allow) {
+            let refused =
+                record::judgements(&opening, &ending).any(|judged| judged.verdict.effect != Effect::Allow);
+            let written =
+                late::record(&app, Over { opening: opening.clone(), ending, lexicon, looked }).await;
+            if refused {
                 // Trust falls at once, not when what was read of it is old.
                 let Caller { tenant, agent, .. } = &opening.caller;
                 app.standings.forget(&(*tenant, agent.clone()));
@@ -366,6 +364,20 @@ impl Drop for OpenRun {
             self.record(End::Cancelled { answer: None });
         }
     }
+}
+
+/// The span of a run, in the caller's trace if there is one.
+fn span_of(opening: &Opening, trace: &Trace) -> tracing::Span {
+    let span = tracing::info_span!(
+        "model_call",
+        run = %opening.run,
+        model = opening.model,
+        wire = opening.wire,
+        route = tracing::field::Empty,
+        status = tracing::field::Empty,
+    );
+    telemetry::context::continue_trace(&span, trace.parent.as_deref(), trace.state.as_deref());
+    span
 }
 
 /// Waits for the run to be where it cannot be lost.

@@ -29,7 +29,7 @@ pub(crate) async fn answer(
 
 /// Tells an answer that is on record, as if it came now.
 pub(crate) async fn tell(
-    open: OpenRun,
+    mut open: OpenRun,
     tongue: Tongue,
     answer: Answer,
     saved: Saved,

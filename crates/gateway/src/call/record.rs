@@ -7,14 +7,15 @@ use ledger::{Recorder, Salt};
 use providers::upstream::Attempt;
 use redaction::Lexicon;
 use schema::{Digest, MicroUsd, RouteExplanation, RunId, RunKind, RunStatus, Timestamp, Usage};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use store::{Append, CacheKind, CacheWrite, Commit, Settle, Settlement};
 use wire::Answer;
 
 use super::wanted::Wanted;
-use crate::discretion::{Discretion, recordable};
+use crate::discretion::{Discretion, Looked, recorded_fields};
 use crate::governor::{InForce, Judgement, Question};
 use crate::identity::Caller;
+use crate::record::{Fields, fields, fields_of_object};
 
 /// How a run began.
 pub(crate) struct Opening {
@@ -27,8 +28,6 @@ pub(crate) struct Opening {
     pub(crate) stream: bool,
     /// The caller's trace that it is a part of.
     pub(crate) trace: Option<String>,
-    /// As it is recorded.
-    pub(crate) request: Value,
     /// What untrusted text in it tries.
     pub(crate) signals: Vec<Value>,
     pub(crate) judged: Judgement,
@@ -37,10 +36,12 @@ pub(crate) struct Opening {
 
 /// How it ended.
 pub(crate) struct Ending {
+    /// What was asked, as it is recorded.
+    pub(crate) request: Value,
     pub(crate) status: RunStatus,
     pub(crate) explanation: RouteExplanation,
     /// Every time an upstream was asked, as it went.
-    pub(crate) attempts: Vec<Value>,
+    pub(crate) attempts: Vec<Attempt>,
     /// The model call that counts, if there was one.
     pub(crate) call: Option<ModelCall>,
     pub(crate) answer: Option<Value>,
@@ -107,22 +108,25 @@ pub(crate) struct Keep {
     pub(crate) at_most: Option<NonZeroU32>,
 }
 
-/// The whole story as one commit: its events, the leaf that binds them, and the answer to be found again.
+/// The whole story as one commit: its events, the leaf that binds them, and the answer to be found again. `looked`: what was
+/// looked at when it was told.
 pub(crate) fn commit(
     opening: &Opening,
     ending: &Ending,
-    (discretion, lexicon): (&Discretion, &mut Lexicon),
+    (discretion, lexicon, looked): (&Discretion, &mut Lexicon, &Looked),
     salts: impl FnOnce(usize) -> Vec<Salt>,
 ) -> Result<Commit, CanonicalError> {
     let mut events = events(opening, ending);
     for (.., fields) in &mut events {
-        *fields = recordable(std::mem::take(fields), discretion, lexicon);
+        recorded_fields(fields, discretion, lexicon, looked);
     }
     if let Some((.., started)) = events.first_mut() {
         // It was looked at when it came.
-        started.insert("request".to_owned(), opening.request.clone());
+        started.push(("request".into(), ending.request.clone()));
     }
-    let keep = ending.keep.filter(|keep| keep_answer(&mut events, ending, *keep, (discretion, lexicon)));
+    let keep = ending
+        .keep
+        .filter(|keep| keep_answer(&mut events, ending.answer.as_ref(), *keep, (discretion, lexicon)));
     let count = events.iter().map(|(.., fields)| fields.len()).sum();
     // Enough salts are drawn for every field, so the fallback is never taken.
     let mut salts = salts(count).into_iter();
@@ -168,62 +172,76 @@ fn policies(opening: &Opening, ending: &Ending) -> Vec<String> {
 }
 
 /// An event on its way to the record.
-type Told = (Timestamp, &'static str, Map<String, Value>);
+type Told = (Timestamp, &'static str, Fields);
 
 /// Notes at the end of the run what its answer is kept under. An answer that cannot be made again of what is recorded is not
 /// kept.
 fn keep_answer(
     events: &mut [Told],
-    ending: &Ending,
+    given: Option<&Value>,
     keep: Keep,
     (discretion, lexicon): (&Discretion, &Lexicon),
 ) -> bool {
     let Some((.., finished)) = events.last_mut() else { return false };
-    let same = |recorded: &&Value| {
-        let given = ending.answer.as_ref();
-        Some(*recorded) == given
-            || given.is_some_and(|given| same_when_told(given, recorded, discretion, lexicon))
+    let same =
+        |recorded: &&Value| given.is_some_and(|given| same_when_told(given, recorded, discretion, lexicon));
+    let Some(bytes) = answer_in(finished).filter(same).map(|answer| answer.to_string().len()) else {
+        return false;
     };
-    let answer = finished.get("answer").filter(same);
-    let Some(bytes) = answer.map(|answer| answer.to_string().len()) else { return false };
-    finished.insert("cacheKey".to_owned(), json!(keep.key));
-    finished.insert("cacheExpiresAt".to_owned(), json!(keep.until));
-    finished.insert("cacheBytes".to_owned(), json!(bytes));
+    finished.push(("cacheKey".into(), json!(keep.key)));
+    finished.push(("cacheExpiresAt".into(), json!(keep.until)));
+    finished.push(("cacheBytes".into(), json!(bytes)));
     true
+}
+
+/// The answer that the last event of a run tells of.
+fn answer_in(finished: &Fields) -> Option<&Value> {
+    finished.iter().find(|(name, _)| name == "answer").map(|(_, answer)| answer)
 }
 
 /// Whether a caller who sent the same would be told the same by what is recorded as by what was given.
 fn same_when_told(given: &Value, recorded: &Value, discretion: &Discretion, lexicon: &Lexicon) -> bool {
     let told = |answer: &Value| {
         let answer: Answer = serde_json::from_value(answer.clone()).ok()?;
-        Some(discretion.revealed(&answer, lexicon).ok()?.unwrap_or(answer))
+        let revealed = discretion.revealed(&answer, lexicon, &mut Looked::default());
+        Some(revealed.ok()?.unwrap_or(answer))
     };
-    !lexicon.has_grown() && told(given).is_some_and(|given| Some(given) == told(recorded))
+    given == recorded
+        || (!lexicon.has_grown() && told(given).is_some_and(|given| Some(given) == told(recorded)))
 }
 
 fn events(opening: &Opening, ending: &Ending) -> Vec<Told> {
     let Caller { app, agent, subject, gateway_mode, key, .. } = &opening.caller;
     let (started_at, finished_at) = (opening.started_at, ending.finished_at);
-    let mut started = json!({
-        "kind": opening.kind, "app": app, "agent": agent, "subject": subject, "gatewayMode": gateway_mode,
-        "keyId": key, "model": opening.model, "wire": opening.wire, "stream": opening.stream,
-    });
+    let mut started = fields([
+        ("agent", json!(agent)),
+        ("app", json!(app)),
+        ("gatewayMode", json!(gateway_mode)),
+        ("keyId", json!(key)),
+        ("kind", json!(opening.kind)),
+        ("model", json!(opening.model)),
+        ("stream", json!(opening.stream)),
+        ("subject", json!(subject)),
+        ("wire", json!(opening.wire)),
+    ]);
     if let Some(trace) = &opening.trace {
-        started["traceId"] = json!(trace);
+        started.push(("traceId".into(), json!(trace)));
     }
     let decided = opening.judged.event();
     let mut events = vec![(started_at, "run.started", started), (started_at, "policy.decided", decided)];
     for signal in &opening.signals {
-        events.push((started_at, "tripwire.signalled", signal.clone()));
+        events.push((started_at, "tripwire.signalled", fields_of_object(signal.clone())));
     }
-    for attempt in &ending.attempts {
-        events.push((finished_at, "model.attempted", attempt.clone()));
+    for one in &ending.attempts {
+        events.push((finished_at, "model.attempted", attempt(one)));
     }
     if let Some(call) = &ending.call {
-        let mut completed = json!({
-            "provider": call.upstream, "model": call.model, "finishReason": call.stop,
-            "usageEstimated": call.estimated,
-        });
+        let mut completed = fields([
+            ("finishReason", json!(call.stop)),
+            ("model", json!(call.model)),
+            ("provider", json!(call.upstream)),
+            ("usageEstimated", json!(call.estimated)),
+        ]);
         totals(&mut completed, call.usage, call.cost);
         events.push((finished_at, "model.completed", completed));
     }
@@ -236,41 +254,55 @@ fn events(opening: &Opening, ending: &Ending) -> Vec<Told> {
     for (r#type, fields) in judgements(opening, ending).flat_map(Judgement::tripwire_events) {
         events.push((finished_at, r#type, fields));
     }
-    let mut finished = json!({
-        "status": ending.status, "route": ending.explanation.route, "explanation": ending.explanation,
-        "savedMicroUsd": ending.saved.money.0, "savedMs": ending.saved.millis,
-        "ghostSavedMicroUsd": ending.ghost_saved.0,
-        "ghostRoute": ending.explanation.ghost.as_ref().map(|ghost| ghost.route),
-        "provider": ending.call.as_ref().map(|call| &call.upstream),
-        "latencyMs": ending.latency_ms, "answer": ending.answer,
-    });
+    events.push((finished_at, "run.finished", finished(ending)));
+    events
+}
+
+/// The last event of a run.
+fn finished(ending: &Ending) -> Fields {
+    let mut finished = fields([
+        ("answer", ending.answer.clone().unwrap_or_default()),
+        ("explanation", json!(ending.explanation)),
+        ("ghostRoute", json!(ending.explanation.ghost.as_ref().map(|ghost| ghost.route))),
+        ("ghostSavedMicroUsd", json!(ending.ghost_saved.0)),
+        ("latencyMs", json!(ending.latency_ms)),
+        ("provider", json!(ending.call.as_ref().map(|call| &call.upstream))),
+        ("route", json!(ending.explanation.route)),
+        ("savedMicroUsd", json!(ending.saved.money.0)),
+        ("savedMs", json!(ending.saved.millis)),
+        ("status", json!(ending.status)),
+    ]);
     // Without a model call nothing was spent; with one whose price is unknown, the sum is unknown too.
     let cost = ending.call.as_ref().map_or(Some(MicroUsd(0)), |call| call.cost);
     totals(&mut finished, ending.call.as_ref().map(|call| call.usage).unwrap_or_default(), cost);
     if let Some((code, message)) = &ending.error {
-        finished["errorCode"] = json!(code);
-        finished["error"] = json!(message);
+        finished.push(("errorCode".into(), json!(code)));
+        finished.push(("error".into(), json!(message)));
     }
-    events.push((finished_at, "run.finished", finished));
-    let object = |value: Value| if let Value::Object(fields) = value { fields } else { Map::new() };
-    events.into_iter().map(|(at, r#type, fields)| (at, r#type, object(fields))).collect()
+    finished
 }
 
 /// One time that an upstream was asked, or was not, and how that went.
-pub(crate) fn attempt(attempt: &Attempt) -> Value {
-    json!({
-        "provider": &*attempt.upstream, "model": &*attempt.model, "key": attempt.key,
-        "outcome": attempt.outcome.to_string(), "fault": attempt.fault.map(|fault| fault.to_string()),
-        "startedMs": attempt.started_ms, "tookMs": attempt.took_ms,
-    })
+fn attempt(attempt: &Attempt) -> Fields {
+    fields([
+        ("fault", json!(attempt.fault.map(|fault| fault.to_string()))),
+        ("key", json!(attempt.key)),
+        ("model", json!(&*attempt.model)),
+        ("outcome", json!(attempt.outcome.to_string())),
+        ("provider", json!(&*attempt.upstream)),
+        ("startedMs", json!(attempt.started_ms)),
+        ("tookMs", json!(attempt.took_ms)),
+    ])
 }
 
 /// What was used and spent, in the fields that add up over the events of a run.
-fn totals(event: &mut Value, usage: Usage, cost: Option<MicroUsd>) {
-    event["costMicroUsd"] = json!(cost.map(|MicroUsd(micros)| micros));
-    event["inputTokens"] = json!(usage.input_tokens);
-    event["outputTokens"] = json!(usage.output_tokens);
-    event["cacheReadTokens"] = json!(usage.cache_read_tokens);
-    event["cacheWriteTokens"] = json!(usage.cache_write_tokens + usage.cache_write_long_tokens);
-    event["reasoningTokens"] = json!(usage.reasoning_tokens);
+fn totals(event: &mut Fields, usage: Usage, cost: Option<MicroUsd>) {
+    event.extend(fields([
+        ("cacheReadTokens", json!(usage.cache_read_tokens)),
+        ("cacheWriteTokens", json!(usage.cache_write_tokens + usage.cache_write_long_tokens)),
+        ("costMicroUsd", json!(cost.map(|MicroUsd(micros)| micros))),
+        ("inputTokens", json!(usage.input_tokens)),
+        ("outputTokens", json!(usage.output_tokens)),
+        ("reasoningTokens", json!(usage.reasoning_tokens)),
+    ]));
 }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http_body::Frame;
 use tokio::task::JoinHandle;
 use tokio::time::{Sleep, sleep};
-use wire::{Delta, Gather, Piece, Writer};
+use wire::{Broken, Delta, Gather, Piece, Writer};
 
 use super::open_run::{End, OpenRun, recorded};
 use super::record::Saved;
@@ -20,6 +20,11 @@ use crate::error::ApiError;
 
 /// After so long without a word, a word that waits for the next is told.
 const LULL: Duration = Duration::from_millis(250);
+
+/// So much goes at once: an upstream that is faster than we are must not keep what is ready from its caller.
+const ENOUGH: usize = 64 * 1024;
+/// So much may wait behind what is not decided. Nothing that a model writes comes near it.
+const MAX_WAITING: usize = 8 * 1024 * 1024;
 
 /// The body of a streamed answer.
 ///
@@ -98,13 +103,20 @@ impl Relay {
 
     /// Takes what came last: its bytes are in `out` from `from` on, its meaning in `deltas`.
     fn take(&mut self, from: usize) {
-        self.lull = None;
+        // What says nothing, such as a comment that keeps a connection alive, is no end of a silence.
+        if !self.deltas.is_empty() {
+            self.lull = None;
+        }
         let (raw, deltas) = (self.out.split_off(from), std::mem::take(&mut self.deltas));
         deltas.iter().for_each(|delta| self.gather.take(delta));
         let Some(run) = &self.run else { return };
         match self.screen.push(raw, deltas, &run.lexicon) {
             Ok(()) => self.tell(),
-            Err(barred) => self.bar(barred),
+            Err(barred) => return self.bar(barred),
+        }
+        if self.screen.weight() > MAX_WAITING {
+            let message = format!("more than {MAX_WAITING} bytes came without an end to what was being said");
+            self.cut(Some(Cut::Broken(Broken::new(message))));
         }
     }
 
@@ -223,6 +235,9 @@ impl Relay {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         loop {
             match &mut self.state {
+                State::Flowing if self.out.len() >= ENOUGH => {
+                    return Poll::Ready(Some(std::mem::take(&mut self.out).into()));
+                }
                 State::Flowing => {
                     let from = self.out.len();
                     match self.source.poll_next(cx, &mut self.deltas, &mut self.out) {

@@ -16,6 +16,7 @@ use crate::governor::flow::Flow;
 use crate::governor::tripwire::Tripped;
 use crate::governor::{Asking, Decided, Judgement};
 use crate::identity::Caller;
+use crate::record::{Fields, fields};
 
 /// A tool call that a model wants, and what the governor says of it.
 #[derive(Debug)]
@@ -29,20 +30,25 @@ pub(crate) struct Wanted {
 
 impl Wanted {
     /// The events that tell of it. What changes nothing outside is no side effect.
-    pub(crate) fn events(&self) -> Vec<(&'static str, Value)> {
+    pub(crate) fn events(&self) -> Vec<(&'static str, Fields)> {
         let mut events = Vec::new();
         if self.level >= SideEffectLevel::ReversibleWrite {
             let Self { id, tool, level, arguments, .. } = self;
-            let planned = json!({ "sideEffect": id, "toolName": tool, "level": level, "payload": arguments });
+            let planned = fields([
+                ("level", json!(level)),
+                ("payload", arguments.clone()),
+                ("sideEffect", json!(id)),
+                ("toolName", json!(tool)),
+            ]);
             events.push(("side_effect.planned", planned));
         }
         let mut decided = self.judged.event();
-        decided["toolName"] = json!(self.tool);
+        decided.push(("toolName".into(), json!(self.tool)));
         events.push(("policy.decided", decided));
         let refused = self.judged.verdict.effect == Effect::Deny;
         let enforced = self.judged.facts.gateway_mode == GatewayMode::Enforce;
         if refused && enforced && self.level >= SideEffectLevel::ReversibleWrite {
-            events.push(("side_effect.blocked", json!({ "sideEffect": self.id })));
+            events.push(("side_effect.blocked", fields([("sideEffect", json!(self.id))])));
         }
         events
     }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::setting::Measure;
 use super::{Discretion, Spelling, barred, each_text, taken_out};
-use crate::record::{VALUE_DEPTH, bounded};
+use crate::record::{VALUE_DEPTH, bound};
 
 /// A request after it was looked at.
 #[derive(Debug, Default)]
@@ -58,7 +58,8 @@ impl Discretion {
         if !observes && found.iter().any(rewrites) {
             seen.told = Some(self.told(body, &found, &mut seen.lexicon));
         }
-        seen.recorded = bounded(recorded, VALUE_DEPTH);
+        bound(&mut recorded, VALUE_DEPTH);
+        seen.recorded = recorded;
         seen
     }
 

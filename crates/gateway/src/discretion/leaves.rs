@@ -103,12 +103,12 @@ fn names(members: &mut Map<String, Value>, visit: &mut impl FnMut(&mut String, L
     if members.keys().all(|name| name.len() < 8) {
         return;
     }
-    let mut renamed = Vec::new();
+    let (mut renamed, mut text) = (Vec::new(), String::new());
     for name in members.keys().filter(|name| name.len() >= 8) {
-        let mut text = name.clone();
+        text.clone_from(name);
         visit(&mut text, Leaf { name: "", spelling: Spelling::Plain });
         if text != *name {
-            renamed.push((name.clone(), text));
+            renamed.push((name.clone(), text.clone()));
         }
     }
     for (before, after) in renamed {

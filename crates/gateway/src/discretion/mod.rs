@@ -3,7 +3,8 @@
 //! A [`Discretion`] is what holds for one tenant: what is looked for, and what is done with it. On the way in, `inbound.rs`
 //! makes three things of a request: what the model is told, what is recorded, and the lexicon between them. On the way out,
 //! `outbound.rs` puts the caller's own values back and takes out what may not leave, in an answer that is whole, and
-//! `screen.rs` in one that comes piece by piece. `recorded.rs` is for everything that is written down. `setting.rs` is what
+//! `screen.rs` in one that comes piece by piece. `recorded.rs` is for everything that is written down, `clean.rs` knows what
+//! need not be looked at again. `setting.rs` is what
 //! tenants say, `leaves.rs` finds the texts in a value, `frame.rs` changes them in a frame of a stream, `house.rs` has what holds for
 //! every tenant.
 //!
@@ -12,6 +13,7 @@
 //! - A key that only observes changes nothing: its requests pass as they are, and are recorded like any other.
 //! - What is in text that comes in pieces is found as if it came in one; what is not decided is not told.
 
+mod clean;
 mod frame;
 mod house;
 mod inbound;
@@ -27,11 +29,13 @@ use std::sync::Arc;
 use crypto::SecretString;
 use redaction::{Class, Detectors, Finding, Lexicon, replaced};
 
+use self::clean::Clean;
+pub(crate) use self::clean::Looked;
 pub(crate) use self::house::House;
 pub(crate) use self::inbound::Seen;
 pub(crate) use self::leaves::{Leaf, Spelling, each_text};
 pub(crate) use self::outbound::Barred;
-pub(crate) use self::recorded::recordable;
+pub(crate) use self::recorded::{recordable, recorded_fields};
 pub(crate) use self::screen::{Passed, Screen};
 use self::setting::{Measure, RedactionSettings};
 
@@ -42,6 +46,8 @@ pub(crate) struct Discretion {
     settings: RedactionSettings,
     /// What is done with what the tenant named.
     own: Vec<setting::Measures>,
+    /// What need not be looked at again.
+    clean: Clean,
 }
 
 /// What a tenant says cannot be looked for.
@@ -88,13 +94,13 @@ impl Discretion {
             builder = builder.canary(index, canary.expose());
         }
         let detectors = Arc::new(builder.build()?);
-        Ok(Self { detectors, settings: settings.clone(), own: settings.own() })
+        Ok(Self { detectors, settings: settings.clone(), own: settings.own(), clean: Clean::default() })
     }
 
     /// What is found in a text that stands somewhere. What it is called may say what it is.
     fn find(&self, text: &str, name: &str) -> Vec<Finding> {
         if !calls_secret(name) {
-            return self.detectors.find(text);
+            return self.find_plain(text);
         }
         let before = format!("{name}=\"");
         let mut findings = self.detectors.find(&format!("{before}{text}\""));
@@ -104,6 +110,17 @@ impl Discretion {
             finding.range = finding.range.start.saturating_sub(before.len())..end;
         }
         findings.retain(|finding| !finding.range.is_empty());
+        findings
+    }
+
+    fn find_plain(&self, text: &str) -> Vec<Finding> {
+        if self.clean.knows(text) {
+            return Vec::new();
+        }
+        let findings = self.detectors.find(text);
+        if findings.is_empty() {
+            self.clean.learn(text);
+        }
         findings
     }
 
@@ -184,12 +201,24 @@ pub(crate) fn without_secrets(text: &str) -> Cow<'_, str> {
 
 /// Whether a name says that what it names is secret.
 fn calls_secret(name: &str) -> bool {
-    const WORDS: [&str; 10] =
-        ["pass", "pwd", "secret", "token", "key", "credential", "auth", "cookie", "dsn", "connection"];
-    let says = |word: &str| {
-        name.as_bytes().windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
-    };
-    WORDS.iter().any(|word| says(word))
+    let bytes = name.as_bytes();
+    (0..bytes.len()).any(|begins| {
+        let rest = &bytes[begins..];
+        // Every text has a name, so only a word that can begin here is looked for.
+        let words: &[&str] = match rest[0].to_ascii_lowercase() {
+            b'a' => &["auth"],
+            b'c' => &["credential", "cookie", "connection"],
+            b'd' => &["dsn"],
+            b'k' => &["key"],
+            b'p' => &["pass", "pwd"],
+            b's' => &["secret"],
+            b't' => &["token"],
+            _ => &[],
+        };
+        words.iter().any(|word| {
+            rest.get(..word.len()).is_some_and(|begins| begins.eq_ignore_ascii_case(word.as_bytes()))
+        })
+    })
 }
 
 /// What stands in the place of what was taken out.

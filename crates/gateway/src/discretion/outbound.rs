@@ -4,7 +4,7 @@ use redaction::{Lexicon, replaced};
 use serde_json::Value;
 use wire::{Answer, Part};
 
-use super::{Discretion, Outward, Spelling, each_text};
+use super::{Discretion, Looked, Outward, Spelling, each_text};
 
 /// Why an answer does not leave: in the name of this.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,9 +17,11 @@ impl Discretion {
         text: &str,
         spelling: Spelling,
         lexicon: &Lexicon,
+        looked: &mut Looked,
     ) -> Result<Option<String>, Barred> {
         let findings = self.find(text, "");
         if findings.is_empty() {
+            looked.add(&self.detectors, text);
             return Ok(None);
         }
         let mut barred = None;
@@ -42,8 +44,13 @@ impl Discretion {
         }
     }
 
-    /// What the caller may have of an answer; nothing, if it may have it as it is.
-    pub(crate) fn revealed(&self, answer: &Answer, lexicon: &Lexicon) -> Result<Option<Answer>, Barred> {
+    /// What the caller may have of an answer; nothing, if it may have it as it is. Notes the texts in which nothing was found.
+    pub(crate) fn revealed(
+        &self,
+        answer: &Answer,
+        lexicon: &Lexicon,
+        looked: &mut Looked,
+    ) -> Result<Option<Answer>, Barred> {
         let mut told: Option<Answer> = None;
         for (index, choice) in answer.choices.iter().enumerate() {
             for (place, part) in choice.parts.iter().enumerate() {
@@ -51,7 +58,7 @@ impl Discretion {
                     Part::Text { text, .. } | Part::Refusal { text } => (text, Spelling::Plain),
                     Part::Thinking { text, .. } => (text, Spelling::Sealed),
                     Part::ToolCall(call) => {
-                        self.outgoing(&call.name, Spelling::Plain, lexicon)?;
+                        self.outgoing(&call.name, Spelling::Plain, lexicon, looked)?;
                         (&call.arguments, Spelling::Json)
                     }
                     Part::ToolResult(_)
@@ -60,7 +67,7 @@ impl Discretion {
                     | Part::RedactedThinking { .. }
                     | Part::Foreign { .. } => continue,
                 };
-                let Some(other) = self.outgoing(text, spelling, lexicon)? else { continue };
+                let Some(other) = self.outgoing(text, spelling, lexicon, looked)? else { continue };
                 let choice = &mut told.get_or_insert_with(|| answer.clone()).choices[index];
                 // The words of what was taken out are in its probabilities, too.
                 choice.logprobs = None;
@@ -78,12 +85,16 @@ impl Discretion {
 
     /// The same for an answer in its vendor's own shape.
     pub(crate) fn reveal_value(&self, value: &mut Value, lexicon: &Lexicon) -> Result<(), Barred> {
-        let mut barred = None;
-        each_text(value, "", &mut |text, leaf| match self.outgoing(text, leaf.spelling, lexicon) {
-            Ok(Some(told)) => *text = told,
-            Ok(None) => {}
-            Err(why) => drop(barred.get_or_insert(why)),
-        });
+        let (mut barred, mut looked) = (None, Looked::default());
+        each_text(
+            value,
+            "",
+            &mut |text, leaf| match self.outgoing(text, leaf.spelling, lexicon, &mut looked) {
+                Ok(Some(told)) => *text = told,
+                Ok(None) => {}
+                Err(why) => drop(barred.get_or_insert(why)),
+            },
+        );
         without_logprobs(value);
         barred.map_or(Ok(()), Err)
     }

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
+use ledger::Name;
 use redaction::Lexicon;
 use serde_json::{Map, Value};
 
-use super::{Discretion, Leaf, each_text};
-use crate::record::{VALUE_DEPTH, bounded};
+use super::{Discretion, Leaf, Looked, calls_secret, each_text};
+use crate::record::{VALUE_DEPTH, bound};
 
 /// Fields in Punk's own words. They name people and machines because that is what they are for: who asked, who approved,
 /// about whom it was. Secrets have no place in them either.
@@ -26,32 +27,48 @@ const OURS: [&str; 12] = [
 ];
 
 /// What may be recorded of the fields of an event: placeholders for what must not be, and a bounded form of whatever has
-/// none.
+/// none. Their names are somebody's words as well.
 pub(crate) fn recordable(
     fields: Map<String, Value>,
     discretion: &Discretion,
     lexicon: &mut Lexicon,
 ) -> Map<String, Value> {
-    let field = |(name, value): (String, Value)| {
-        let personal = !OURS.contains(&name.as_str());
-        let value = value_of(value, &name, discretion, lexicon, personal);
+    let field = |(name, mut value): (String, Value)| {
+        record_value(&mut value, &name, discretion, lexicon, &Looked::default());
         (discretion.recorded(&name, lexicon, true).into_owned(), value)
     };
     fields.into_iter().map(field).collect()
 }
 
-/// The same for one value. `personal`: whether personal data is taken out as well.
-fn value_of(
-    mut value: Value,
+/// The same for fields of Punk's own naming, in their place. What was `looked` at before is left as it is.
+pub(crate) fn recorded_fields(
+    fields: &mut [(Name, Value)],
+    discretion: &Discretion,
+    lexicon: &mut Lexicon,
+    looked: &Looked,
+) {
+    for (name, value) in fields {
+        record_value(value, name, discretion, lexicon, looked);
+    }
+}
+
+/// The same for one value.
+fn record_value(
+    value: &mut Value,
     name: &str,
     discretion: &Discretion,
     lexicon: &mut Lexicon,
-    personal: bool,
-) -> Value {
-    each_text(&mut value, name, &mut |text: &mut String, leaf: Leaf<'_>| {
+    looked: &Looked,
+) {
+    // Whether personal data is taken out as well.
+    let personal = !OURS.contains(&name);
+    each_text(value, name, &mut |text: &mut String, leaf: Leaf<'_>| {
+        if looked.has(&discretion.detectors, text) && !calls_secret(leaf.name) {
+            return;
+        }
         if let Cow::Owned(changed) = discretion.recorded_as(leaf.name, text, lexicon, personal) {
             *text = changed;
         }
     });
-    bounded(value, VALUE_DEPTH)
+    bound(value, VALUE_DEPTH);
 }

@@ -15,7 +15,7 @@ use redaction::{Finding, Lexicon, Stream};
 use wire::{Delta, Piece};
 
 use super::outbound::Barred;
-use super::{Discretion, Outward, Spelling};
+use super::{Discretion, Looked, Outward, Spelling};
 
 /// The frames of one answer that are on their way.
 pub(crate) struct Screen {
@@ -23,6 +23,8 @@ pub(crate) struct Screen {
     channels: Vec<Channel>,
     /// Frames in the order in which they came.
     waiting: VecDeque<Waiting>,
+    /// How many bytes they have.
+    weight: usize,
     findings: Vec<Finding>,
     /// Whether anything was changed so far.
     changed: bool,
@@ -91,6 +93,7 @@ impl Screen {
             discretion,
             channels: Vec::new(),
             waiting: VecDeque::new(),
+            weight: 0,
             findings: Vec::new(),
             changed: false,
             open,
@@ -105,6 +108,7 @@ impl Screen {
                 self.take(index, delta, &mut slots, lexicon)?;
             }
         }
+        self.weight += raw.len();
         self.waiting.push_back(Waiting { frame: Passed { raw, deltas, ..Passed::default() }, slots });
         Ok(())
     }
@@ -124,7 +128,7 @@ impl Screen {
                     Piece::Refusal(text) => (Kind::Refusal, text),
                     Piece::Arguments { index, json } => (Kind::Arguments(*index), json),
                     Piece::Call { name, .. } => {
-                        self.discretion.outgoing(name, Spelling::Plain, lexicon)?;
+                        self.discretion.outgoing(name, Spelling::Plain, lexicon, &mut Looked::default())?;
                         return self.close(lexicon, |channel| {
                             channel.choice == *choice && !matches!(channel.kind, Kind::Arguments(_))
                         });
@@ -171,6 +175,11 @@ impl Screen {
         !self.waiting.is_empty()
     }
 
+    /// How many bytes wait.
+    pub(crate) fn weight(&self) -> usize {
+        self.weight
+    }
+
     /// The next frame that may leave because nothing has come for a while, and what it ends with is plainly a word.
     pub(crate) fn next_in_a_lull(&mut self) -> Option<Passed> {
         let first = self.waiting.front()?;
@@ -184,6 +193,7 @@ impl Screen {
     /// Lets the first frame go, with what was decided about it.
     fn pass(&mut self) -> Option<Passed> {
         let Waiting { mut frame, slots } = self.waiting.pop_front()?;
+        self.weight -= frame.raw.len();
         for slot in &slots {
             let edits = &self.channels[slot.channel].edits;
             let Some(text) = text_mut(&mut frame.deltas[slot.delta]) else { continue };

@@ -25,7 +25,7 @@ use std::sync::Arc;
 
 use governance::{Action, EffectPermit, Facts, Shaped, decide};
 use schema::{ApprovalId, Digest, Effect, GatewayMode, MicroUsd, RunId, SideEffectLevel, Timestamp, Verdict};
-use serde_json::{Value, json};
+use serde_json::json;
 
 pub(crate) use self::book::Book;
 pub(crate) use self::meters::Held;
@@ -39,6 +39,7 @@ pub(crate) use self::watch::{record as record_policies, watch};
 use crate::app::{App, Shared};
 use crate::error::ApiError;
 use crate::identity::Caller;
+use crate::record::{Fields, fields};
 
 /// What somebody wants to do.
 pub(crate) struct Asking<'a> {
@@ -81,15 +82,17 @@ pub(crate) struct Judgement {
 
 impl Judgement {
     /// The fields of `policy.decided`: everything that it takes to decide again.
-    pub(crate) fn event(&self) -> Value {
+    pub(crate) fn event(&self) -> Fields {
         let Verdict { effect, policy, rule } = &self.verdict;
-        let mut decided = json!({
-            "engine": governance::ENGINE, "policies": [self.policies.digest],
-            "facts": self.facts, "action": self.action.as_str(),
-            "verdict": { "effect": effect, "policy": policy, "rule": rule },
-        });
+        let mut decided = fields([
+            ("action", json!(self.action.as_str())),
+            ("engine", json!(governance::ENGINE)),
+            ("facts", json!(self.facts)),
+            ("policies", json!([self.policies.digest])),
+            ("verdict", json!({ "effect": effect, "policy": policy, "rule": rule })),
+        ]);
         if let Some(question) = &self.question {
-            decided["approvalId"] = json!(question.id);
+            decided.push(("approvalId".into(), json!(question.id)));
         }
         decided
     }

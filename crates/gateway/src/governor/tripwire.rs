@@ -13,6 +13,7 @@ use wire::{Part, Request};
 use super::Judgement;
 use crate::app::App;
 use crate::identity::Caller;
+use crate::record::{Fields, fields};
 
 /// What is done when a wire is tripped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -100,10 +101,14 @@ impl Judgement {
     }
 
     /// The events that say so.
-    pub(crate) fn tripwire_events(&self) -> impl Iterator<Item = (&'static str, Value)> {
+    pub(crate) fn tripwire_events(&self) -> impl Iterator<Item = (&'static str, Fields)> {
         self.tripped().map(|wire| {
-            let fields = json!({ "wire": wire, "action": self.action.as_str(), "toolName": self.facts.tool });
-            ("tripwire.tripped", fields)
+            let tripped = fields([
+                ("action", json!(self.action.as_str())),
+                ("toolName", json!(self.facts.tool)),
+                ("wire", json!(wire)),
+            ]);
+            ("tripwire.tripped", tripped)
         })
     }
 }

@@ -8,6 +8,7 @@ use schema::{ApiKeyId, GatewayMode, RunId, ServiceAccountId, Subject, TenantId, 
 
 use crate::error::ApiError;
 use crate::people::{By, FoundSession};
+use crate::room::Place;
 
 /// Who asks, and for whom.
 #[derive(Debug, Clone)]
@@ -38,6 +39,8 @@ pub(crate) struct Caller {
     pub(crate) expires: Option<Timestamp>,
     /// How many requests a minute it has, if not as many as others.
     pub(crate) requests_per_minute: Option<u32>,
+    /// The place that its request takes up, until nobody knows of the caller any more.
+    pub(crate) place: Option<Place>,
 }
 
 impl Caller {
@@ -59,6 +62,7 @@ impl Caller {
             grants: Permissions::all(),
             expires: None,
             requests_per_minute: None,
+            place: None,
         }
     }
 

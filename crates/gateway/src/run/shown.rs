@@ -145,7 +145,7 @@ fn read<T: DeserializeOwned>(fields: &Map<String, Value>, name: &str) -> Option<
 
 /// An event with its values in the clear.
 pub(crate) fn event(tenant: TenantId, run_id: RunId, event: Event) -> TraceEvent<Value> {
-    let payload = event.payload.iter().map(|(name, field)| (name.clone(), field.shown()));
+    let payload = event.payload.iter().map(|(name, field)| (name.to_string(), field.shown()));
     TraceEvent {
         tenant,
         run_id,

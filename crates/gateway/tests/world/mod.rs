@@ -9,6 +9,7 @@
 )]
 
 pub(crate) mod browser;
+pub(crate) mod raw;
 pub(crate) mod upstream;
 
 use std::collections::HashMap;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crypto::{KeyRing, Purpose, Secret};
-use gateway::{Access, Door, Federation, Installation, Login, Models, Rates, Web};
+use gateway::{Access, Bounds, Capacity, Door, Drain, Federation, Installation, Login, Models, Rates, Web};
 use http::{HeaderMap, Method, Request, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
@@ -51,9 +52,14 @@ pub(crate) struct Setup {
     /// A vault that something else knows too; one of its own otherwise.
     pub(crate) vault: Option<Arc<vault::Vault>>,
     pub(crate) login: Login,
+    pub(crate) bounds: Bounds,
     pub(crate) federation: Federation,
     /// The folder of the keys, if it is another node's too.
     pub(crate) keys: Option<std::path::PathBuf>,
+    /// How much may be in progress at once.
+    pub(crate) capacity: Capacity,
+    /// How long it goes on after it was asked to stop.
+    pub(crate) drain_delay: Duration,
 }
 
 impl Setup {
@@ -76,8 +82,11 @@ impl Setup {
             proxies: gateway::Proxies::default(),
             vault: None,
             login: Login::default(),
+            bounds: Bounds::default(),
             federation: Federation::default(),
             keys: None,
+            capacity: Capacity::default(),
+            drain_delay: Duration::ZERO,
         }
     }
 
@@ -138,6 +147,8 @@ impl Setup {
             rates: self.rates,
             web: self.web,
             max_body_bytes: 1 << 20,
+            bounds: self.bounds,
+            capacity: self.capacity,
             models: self.models,
             cache: cache::Rules::default(),
             policies: self.policies,
@@ -151,8 +162,10 @@ impl Setup {
         let door = Door::bind("127.0.0.1:0".parse().unwrap(), access).await?;
         let server = door.open(installation)?;
         let address = server.address.to_string();
+        let drain =
+            Drain { delay: self.drain_delay, patience: Duration::from_secs(5), socket: gateway::Socket::Own };
         let (stop, stopped) = oneshot::channel::<()>();
-        let ended = tokio::spawn(server.run(async { drop(stopped.await) }, Duration::from_secs(5)));
+        let ended = tokio::spawn(server.run(async { drop(stopped.await) }, drain));
         let client = Client::builder(TokioExecutor::new()).build_http();
         Ok(World {
             address,
@@ -281,6 +294,11 @@ impl World {
     pub(crate) async fn second_node(&self) -> World {
         let store = Arc::clone(&self.store);
         Setup { store, keys: Some(self.folder.clone()), ..Setup::protected() }.start().await
+    }
+
+    /// Asks it to stop.
+    pub(crate) fn ask_to_stop(&mut self) {
+        drop(self.stop.take());
     }
 
     /// Asks it to stop, and waits. Returns how many connections had to be cut.

@@ -51,6 +51,14 @@ pub(crate) enum Then {
 
 /// Upstreams by their names, with the wires that each speaks; `NAME:model` picks one.
 pub(crate) fn served_by(upstreams: &[(&str, &Upstream, &[Wire])]) -> Models {
+    let at: Vec<_> =
+        upstreams.iter().map(|(name, upstream, wires)| (*name, &*upstream.url, *wires)).collect();
+    // A test that wants a failure wants it at once.
+    served_at(&at, |spec| spec.timeouts.first_byte = Duration::from_secs(20))
+}
+
+/// The same by their addresses, each with what `tune` does to it.
+pub(crate) fn served_at(upstreams: &[(&str, &str, &[Wire])], tune: impl Fn(&mut Spec)) -> Models {
     let trust = Trust::only(&[]).unwrap();
     let mut models = Models {
         catalogue: Catalogue::default(),
@@ -58,12 +66,11 @@ pub(crate) fn served_by(upstreams: &[(&str, &Upstream, &[Wire])]) -> Models {
         prices: PriceList::default(),
         pace: Pace::Instant,
     };
-    for (name, upstream, wires) in upstreams {
+    for (name, url, wires) in upstreams {
         let auth = if wires.contains(&Wire::Messages) { Auth::ApiKey } else { Auth::Bearer };
-        let mut spec = Spec::new(name, &upstream.url, auth, wires).unwrap();
+        let mut spec = Spec::new(name, url, auth, wires).unwrap();
         spec.keys = vec![SecretString::new(format!("key-of-{name}")).into()];
-        // A test that wants a failure wants it at once.
-        spec.timeouts.first_byte = Duration::from_secs(20);
+        tune(&mut spec);
         models
             .upstreams
             .insert((*name).to_owned(), providers::upstream::Upstream::new(spec, &trust).unwrap());
