@@ -7,22 +7,23 @@ use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::stop::{Stop, until_stopped};
-use crate::{federation, models, observe, runtime, secrets, settings, storage, users, version};
+use crate::{
+    federation, handover, models, observe, open_files, runtime, secrets, settings, storage, users, version,
+};
 use config::Settings;
 use crypto::random::Generator;
 use egress::Reach;
 use gateway::{
-    Access, Door, Forwarded, Installation, Login, Proxies, Rates, RemoteGovernor, ServeError, Server,
-    SessionRules, Web,
+    Access, Bounds, Capacity, Door, Drain, Forwarded, Installation, Login, Proxies, Rates, RemoteGovernor,
+    ServeError, Server, SessionRules, Socket, Web,
 };
 use nodes::{ConnectError, RedisLimits, RedisMeters};
 use serde_json::json;
 use std::io::Write as _;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 use store::Store;
 use telemetry::mask::Mask;
 use telemetry::metrics::{Build, Metrics};
@@ -31,17 +32,29 @@ use vault::Vault;
 pub(crate) fn run(common: &Common) -> Result<Answer, Failure> {
     let settings = Arc::new(settings::load(common)?);
     let guard = observe::start(&settings)?;
-    runtime::block_on(serve(&settings, guard.mask()))
+    // Before there are threads: what it reads of the environment it takes out of it.
+    let handed = handover::socket()?;
+    open_files::allow_many();
+    runtime::block_on(serve(&settings, handed, guard.mask()))
 }
 
-async fn serve(settings: &Arc<Settings>, log_mask: &Mask) -> Result<Answer, Failure> {
+async fn serve(
+    settings: &Arc<Settings>,
+    handed: Option<TcpListener>,
+    log_mask: &Mask,
+) -> Result<Answer, Failure> {
     let address = SocketAddr::new(settings.host(), settings.port());
     let build = Build { version: version::VERSION, commit: version::COMMIT, target: version::TARGET };
     let admin = users::first_administrator(settings)?;
     let login = login(settings, admin.is_some());
     let access = if settings.api_key().is_some() || login.required { Access::ByKey } else { Access::Open };
     // Refused before anything is written: a second server on the port must not even make keys.
-    let door = Door::bind(address, access).await.map_err(|error| not_served(&error))?;
+    let socket = if handed.is_some() { Socket::Handed } else { Socket::Own };
+    let door = match handed {
+        Some(listener) => Door::take(listener, access),
+        None => Door::bind(address, access).await,
+    };
+    let door = door.map_err(|error| not_served(&error))?;
     let data = settings.data_dir();
     private_folder(data).map_err(|error| {
         Failure::of(Exit::Environment, "punk_data_unwritable", &error)
@@ -76,6 +89,11 @@ async fn serve(settings: &Arc<Settings>, log_mask: &Mask) -> Result<Answer, Fail
             origins: settings.cors_origins().to_vec(),
         },
         max_body_bytes: settings.max_body_bytes(),
+        bounds: bounds(settings),
+        capacity: Capacity {
+            requests: settings.concurrent_requests(),
+            body_bytes: settings.body_bytes_in_progress(),
+        },
         models: models::models(settings, &vault)?,
         cache: cache_rules(settings),
         policies: Some(settings.policies_dir().to_owned()),
@@ -90,9 +108,10 @@ async fn serve(settings: &Arc<Settings>, log_mask: &Mask) -> Result<Answer, Fail
     if settings.api_key().is_none() && !login.required {
         tracing::warn!("no API key is set: whoever reaches this address may call");
     }
+    let drain = Drain { delay: settings.drain_delay(), patience: settings.drain(), socket };
     let cut = until_stopped(|stop| {
         announce(&format!("Punk listens on http://{}", server.address));
-        run_both(server, background, stop, settings.drain())
+        run_both(server, background, stop, drain)
     });
     let cut = cut.await?;
     Ok(Answer::success("stopped\n", json!({ "stopped": true, "connectionsCut": cut })))
@@ -132,6 +151,13 @@ fn proxies(settings: &Settings) -> Proxies {
         _ => Forwarded::XForwardedFor,
     };
     Proxies { trusted: settings.trusted_proxies(), header }
+}
+
+/// What clients may take of connections and time.
+fn bounds(settings: &Settings) -> Bounds {
+    let [header, idle, body, stalled] = settings.client_times();
+    let (connections, header_bytes) = (settings.connections(), settings.header_bytes());
+    Bounds { connections, header_bytes, header, idle, body, stalled }
 }
 
 /// How answers are kept for others who ask the same.
@@ -188,11 +214,11 @@ fn background(
 }
 
 /// Serves and works until `stop`, then lets both finish side by side. Returns how many connections had to be cut.
-async fn run_both(server: Server, background: Option<Background>, stop: Stop, patience: Duration) -> usize {
+async fn run_both(server: Server, background: Option<Background>, stop: Stop, drain: Drain) -> usize {
     let working = background.map(|background| tokio::spawn(work(background, stop.clone())));
-    let cut = server.run(stop.requested(), patience).await;
+    let cut = server.run(stop.requested(), drain).await;
     if cut > 0 {
-        let seconds = patience.as_secs();
+        let seconds = drain.patience.as_secs();
         tracing::warn!(connections = cut, "cut connections that did not finish within {seconds} s");
     }
     if let Some(working) = working {
@@ -233,6 +259,8 @@ fn not_served(error: &ServeError) -> Failure {
             .hint("set PUNK_API_KEY or PUNK_REQUIRE_LOGIN, or listen on 127.0.0.1"),
         ServeError::Bind { .. } => Failure::of(Exit::Environment, "punk_cannot_listen", error)
             .hint("another program may have the port; choose one with --port"),
+        ServeError::Handed(_) => Failure::of(Exit::Environment, "punk_cannot_listen", error)
+            .hint("hand over one TCP socket that listens, as a systemd .socket unit with ListenStream= does"),
         ServeError::Start(_) => Failure::of(Exit::Environment, "punk_cannot_serve", error)
             .hint("`punk doctor` looks for what is in the way"),
     }

@@ -78,7 +78,7 @@ fn everything_wrong_is_told_at_once_and_nothing_is_written() {
         exit 2
         --- err
         error: punk.toml:2:1: unknown key `server.prot`
-        hint: did you mean server.port? allowed here: base_url, cors_origins, drain_seconds, forwarded_header, host, max_body_bytes, port, trusted_proxies
+        hint: did you mean server.port? allowed here: base_url, cors_origins, drain_delay_seconds, drain_seconds, forwarded_header, host, max_body_bytes, port, trusted_proxies
         error: punk.toml:3:8: "nowhere" is not a value of server.host
         hint: server.host must be an IP address such as 127.0.0.1 or ::1, or localhost
         error: PUNK_PROT: unknown variable

@@ -1,7 +1,7 @@
 //! Take the database away: whatever was acknowledged is there afterwards, nothing is doubled, every chain verifies, and
 //! `punk serve` says what is wrong and goes on when the database is back, without a restart.
 //!
-//! A few rounds here; `PUNK_KILL_ROUNDS=50` for a long soak. A failing seed is printed and replays with `PUNK_KILL_SEED`.
+//! A few rounds here; `PUNK_KILL_ROUNDS=50` for a long soak, and `PUNK_OUTAGE_SECONDS=30` for long outages. A failing seed is printed and replays with `PUNK_KILL_SEED`.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper of tests may fail as a test does")]
 
@@ -14,6 +14,7 @@ use world::World;
 use world::gateway::{Gateway, Reply};
 use world::load::{self, Load, setting};
 use world::postgres::Cluster;
+use world::upstream::moment;
 
 /// Beyond what a busy machine needs.
 const SOON: Duration = Duration::from_secs(60);
@@ -45,9 +46,18 @@ fn what_was_acknowledged_survives_a_database_server_that_is_killed_under_load() 
         // Whoever asks is looked up before anything is written, so either may be what is missing first.
         check_refusal(&refused, &["punk_ledger_unavailable", "punk_store_unavailable"]);
         check_refusal(&gateway.request("GET", "/ready", &[], ""), &["punk_store_unavailable"]);
-        // It is there all the same.
-        assert_eq!(gateway.request("GET", "/health", &[], "").status, 200);
-
+        wait_until("it knows", || gateway.request("GET", "/ready", &[], "").status == 503);
+        // Not a wait for anything: an outage lasts.
+        let (began, outage) = (moment(), Duration::from_secs(setting("PUNK_OUTAGE_SECONDS", 1)));
+        loop {
+            check_refusal(&gateway.ask("anybody there?"), &["punk_store_unavailable"]);
+            check_refusal(&gateway.request("GET", "/ready", &[], ""), &["punk_store_unavailable"]);
+            // It is there all the same.
+            assert_eq!(gateway.request("GET", "/health", &[], "").status, 200);
+            if began.elapsed() > outage {
+                break;
+            }
+        }
         cluster.start_again();
         wait_until("it is ready again", || gateway.request("GET", "/ready", &[], "").status == 200);
         let before = load.acknowledged();
@@ -80,6 +90,7 @@ fn check_refusal(reply: &Reply, codes: &[&str]) {
     let error = &reply.json()["error"];
     assert!(codes.contains(&error["code"].as_str().unwrap()), "{error}");
     assert!(error["hint"].as_str().unwrap().contains("log of the server"), "{error}");
+    assert_eq!(reply.header("retry-after"), "2");
 }
 
 #[track_caller]

@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use world::World;
+use world::asking::{By, Question, ask};
 use world::gateway::try_request;
 use world::process::{Process, Signal, until};
+use world::upstream::Upstream;
 
 /// A request that the gateway is waiting for the body of.
 struct Unfinished {
@@ -101,6 +103,57 @@ fn a_client_that_never_finishes_is_cut_at_the_deadline() {
         let _ = client.stream.read_to_end(&mut rest);
         assert_eq!(rest, b"");
     }
+}
+
+#[test]
+fn streams_of_every_wire_that_have_begun_are_finished_after_the_signal() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let upstream = runtime.block_on(Upstream::start());
+    let world = World::new().file("punk.toml", &upstream.settings());
+    let punk = serve(&world, &[]);
+    let wires = [By::Chat, By::Messages, By::Responses];
+    let streams: Vec<_> = wires
+        .map(|by| {
+            let address = punk.address().to_owned();
+            let question = Question { by, text: "stream 8 100".to_owned(), stream: true, cached: false };
+            runtime.spawn(async move {
+                let mut answer = ask(&address, &question).await.unwrap();
+                answer.finish().await.unwrap();
+                answer
+            })
+        })
+        .into();
+    until("all of them flow", || upstream.open() == wires.len());
+    punk.send(Signal::TERM);
+    for stream in streams {
+        let answer = runtime.block_on(stream).unwrap();
+        assert!(answer.is_whole_stream(), "{}", answer.text());
+    }
+    let ended = punk.ended();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(!ended.stderr.contains("cut connections"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_stream_that_does_not_end_is_cut_at_the_deadline_and_its_run_says_so() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let upstream = runtime.block_on(Upstream::start());
+    let world = World::new().file("punk.toml", &upstream.settings());
+    let punk = serve(&world, &[("PUNK_DRAIN_SECONDS", "1")]);
+    let text = "stream 9 100000".to_owned();
+    let question = Question { by: By::Chat, text, stream: true, cached: false };
+    let mut answer = runtime.block_on(ask(punk.address(), &question)).unwrap();
+    punk.send(Signal::TERM);
+    // Closed or reset: either way it is told, and it does not look like an end.
+    let _ = runtime.block_on(answer.finish());
+    assert!(!answer.is_whole_stream(), "{}", answer.text());
+    let ended = punk.ended();
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(ended.stderr.contains("cut connections that did not finish within 1 s"), "{}", ended.stderr);
+    let restarted = serve(&world, &[]);
+    let path = format!("/api/v1/runs/{}", answer.run.unwrap());
+    let kept = try_request(restarted.address(), "GET", &path, &[], "").unwrap();
+    assert_eq!((kept.status, &kept.json()["run"]["status"]), (200, &json!("cancelled")));
 }
 
 #[test]

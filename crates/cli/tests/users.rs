@@ -22,7 +22,7 @@ fn whoever_is_made_on_the_command_line_logs_in_and_the_gateway_is_open_no_more()
     // One process at a time writes to a file; with a database server both go on.
     drop(gateway);
     let made =
-        world.punk_reads(&["users", "add", "Ada@Example.org", "--name", "Ada"], &format!("{PASSWORD}\n"));
+        world.punk_reading(&format!("{PASSWORD}\n"), &["users", "add", "Ada@Example.org", "--name", "Ada"]);
     assert_eq!(made.code, 0, "{}", made.told());
     let gateway = Gateway::start(&world, &[]);
     assert_eq!(gateway.request("GET", "/api/v1/runs", &[], "").status, 401, "open no more");
@@ -35,7 +35,7 @@ fn whoever_is_made_on_the_command_line_logs_in_and_the_gateway_is_open_no_more()
     drop(gateway);
 
     let other = "nine herons in a hurry";
-    assert_eq!(world.punk_reads(&["users", "reset-password", "ada@example.org"], other).code, 0);
+    assert_eq!(world.punk_reading(other, &["users", "reset-password", "ada@example.org"]).code, 0);
     let tries = |tries: &[(&str, u16)]| {
         let gateway = Gateway::start(&world, &[]);
         for (password, status) in tries {
@@ -61,7 +61,7 @@ fn what_cannot_be_is_refused_and_says_why() {
         (&["users", "add", "ada@example.org"], PASSWORD, 1, "already"),
         (&["users", "disable", "bob@example.org"], "", 1, "there is no bob@example.org"),
     ] {
-        let ended = world.punk_reads(arguments, input);
+        let ended = world.punk_reading(input, arguments);
         assert_eq!(ended.code, code, "{arguments:?}: {}", ended.told());
         assert!(ended.told().contains(says), "{arguments:?}: {}", ended.told());
         assert!(input.len() < 6 || !ended.told().contains(input), "a password was shown");
@@ -77,7 +77,7 @@ fn the_first_administrator_comes_from_the_configuration() {
     assert_eq!(log_in(&gateway, "root@example.org", PASSWORD), 200);
     drop(gateway);
     let other = "nine herons in a hurry";
-    assert_eq!(world.punk_reads(&["users", "reset-password", "root@example.org"], other).code, 0);
+    assert_eq!(world.punk_reading(other, &["users", "reset-password", "root@example.org"]).code, 0);
     let gateway = Gateway::start(&world, &environment);
     assert_eq!(log_in(&gateway, "root@example.org", other), 200, "a changed password is never reset");
     assert_eq!(log_in(&gateway, "root@example.org", PASSWORD), 401);

@@ -47,8 +47,8 @@ fn is_change(event: &Event) -> bool {
 /// A value has no canonical form; then it was never recorded.
 pub(super) fn shown(mut event: Event) -> Result<Event, CanonicalError> {
     if !is_change(&event) && event.r#type != "policy.decided" {
-        for (name, field) in &mut event.payload {
-            if !SHOWN.contains(&name.as_str()) {
+        for (name, field) in event.payload.iter_mut() {
+            if !SHOWN.contains(&&**name) {
                 *field = field.withheld(name)?;
             }
         }

@@ -7,6 +7,7 @@
     reason = "helpers of tests; each test file uses some of them"
 )]
 
+pub(crate) mod asking;
 pub(crate) mod gateway;
 pub(crate) mod load;
 // A Postgres server of a test's own, as the store's tests have it.
@@ -14,6 +15,11 @@ pub(crate) mod load;
 #[path = "../../../store/tests/server/cluster.rs"]
 pub(crate) mod postgres;
 pub(crate) mod process;
+#[cfg(unix)]
+pub(crate) mod soak;
+#[cfg(unix)]
+pub(crate) mod streams;
+pub(crate) mod upstream;
 // A Redis of a test's own, as the tests of what nodes share have it.
 #[path = "../../../nodes/tests/world/server.rs"]
 pub(crate) mod redis;
@@ -71,24 +77,6 @@ impl World {
             let text = String::from_utf8(bytes).unwrap();
             text.replace(&self.home.path().display().to_string(), "HOME")
         };
-        Ended {
-            code: output.status.code().unwrap(),
-            stdout: text(output.stdout),
-            stderr: text(output.stderr),
-        }
-    }
-
-    /// Runs `punk` in this world, with something to read.
-    pub(crate) fn punk_reads(&self, arguments: &[&str], input: &str) -> Ended {
-        let output = assert_cmd::cargo::cargo_bin_cmd!("punk")
-            .current_dir(self.home.path())
-            .env_clear()
-            .envs(self.environment.iter().map(|(name, value)| (name, value)))
-            .args(arguments)
-            .write_stdin(input)
-            .output()
-            .unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         Ended {
             code: output.status.code().unwrap(),
             stdout: text(output.stdout),

@@ -38,6 +38,52 @@ impl Process {
         Self { child, stdout, log, announced: announced.trim_end().to_owned() }
     }
 
+    /// The same with a listening socket that it is handed over, as systemd does. Its file stays with whoever started it.
+    pub(crate) fn start_on(
+        world: &World,
+        socket: &std::net::TcpListener,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Self {
+        let log = world.path(&format!("{}.log", arguments[0]));
+        let mut child = Command::new("/bin/sh")
+            // The shell becomes the process, so that its id is the one that is named.
+            .args(["-c", r#"exec env LISTEN_PID=$$ LISTEN_FDS=1 "$0" "$@" 3<&0 0</dev/null"#])
+            .arg(assert_cmd::cargo::cargo_bin!("punk"))
+            .args(arguments)
+            .current_dir(world.path(""))
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .envs(environment.iter().copied())
+            .stdin(std::os::fd::OwnedFd::from(socket.try_clone().unwrap()))
+            .stdout(Stdio::piped())
+            .stderr(File::options().create(true).append(true).open(&log).unwrap())
+            .spawn()
+            .unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let mut announced = String::new();
+        stdout.read_line(&mut announced).unwrap();
+        Self { child, stdout, log, announced: announced.trim_end().to_owned() }
+    }
+
+    /// What of its memory is in use, in KiB.
+    pub(crate) fn memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.split_whitespace().next().unwrap().parse().unwrap()
+    }
+
+    /// How many files it has open.
+    pub(crate) fn files(&self) -> usize {
+        std::fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
+    }
+
+    /// Ends it at once, as `kill -9` does.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
     /// Where a gateway listens.
     pub(crate) fn address(&self) -> &str {
         self.announced.strip_prefix("Punk listens on http://").unwrap()
