@@ -16,10 +16,13 @@ pub(crate) enum Request {
 pub(crate) struct Soak {
     pub(crate) seconds: u64,
     pub(crate) keep: bool,
+    pub(crate) json: bool,
     pub(crate) filter: Option<String>,
 }
 
 const SOAK_SECONDS: u64 = 600;
+/// The flags that say how long, and how many seconds one of each is.
+const UNITS: [(&str, u64); 2] = [("--seconds", 1), ("--minutes", 60)];
 
 /// Reads the arguments after the program's name. An error says what was wrong with which argument.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Request, String> {
@@ -44,18 +47,21 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = String>) -> Result<Reque
 }
 
 fn soak(rest: Vec<String>) -> Result<Soak, String> {
-    let mut soak = Soak { seconds: SOAK_SECONDS, keep: false, filter: None };
+    let mut soak = Soak { seconds: SOAK_SECONDS, keep: false, json: false, filter: None };
     let mut others = Vec::new();
     let mut rest = rest.into_iter();
     while let Some(argument) = rest.next() {
         match argument.as_str() {
             "--keep" => soak.keep = true,
-            "--seconds" => {
-                let value = rest.next().ok_or("`--seconds` wants a number after it")?;
-                soak.seconds = seconds(&value)?;
-            }
-            other => match other.strip_prefix("--seconds=") {
-                Some(value) => soak.seconds = seconds(value)?,
+            "--json" => soak.json = true,
+            flag => match UNITS.iter().find(|(name, _)| flag.split('=').next() == Some(name)) {
+                Some((name, unit)) => {
+                    let value = match flag.split_once('=') {
+                        Some((_, value)) => value.to_owned(),
+                        None => rest.next().ok_or(format!("`{name}` wants a number after it"))?,
+                    };
+                    soak.seconds = whole(name, &value)?.saturating_mul(*unit);
+                }
                 None => others.push(argument),
             },
         }
@@ -64,10 +70,10 @@ fn soak(rest: Vec<String>) -> Result<Soak, String> {
     Ok(soak)
 }
 
-fn seconds(value: &str) -> Result<u64, String> {
+fn whole(flag: &str, value: &str) -> Result<u64, String> {
     match value.parse() {
-        Ok(seconds) if seconds > 0 => Ok(seconds),
-        _ => Err(format!("`--seconds` wants a whole number above 0, and got `{value}`")),
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err(format!("`{flag}` wants a whole number above 0, and got `{value}`")),
     }
 }
 
@@ -87,8 +93,9 @@ pub(crate) fn help() -> String {
         "cargo xtask test            everything that CI checks; installs what is missing\n\
          cargo xtask test <step>     one step, by its name below\n\
          cargo xtask test <text>     only the Rust tests with <text> in their name\n\
-         cargo xtask soak [--seconds N] [--keep] [<job or fuzz target>]\n\
-         \x20                           long runs, N seconds each (600); --keep adds new fuzz inputs to fuzz/seeds\n\
+         cargo xtask soak [--seconds N | --minutes N] [--keep] [--json] [<job or fuzz target>]\n\
+         \x20                           long runs, N seconds each (600); the jobs are kill, mixed and fuzz;\n\
+         \x20                           --keep adds new fuzz inputs to fuzz/seeds, --json sums mixed load up as JSON\n\
          cargo xtask bench           cargo bench over the workspace\n\nsteps:",
     );
     for step in STEPS {
@@ -120,11 +127,14 @@ mod tests {
 
     #[test]
     fn soak_reads_its_seconds_both_ways() {
-        let wanted = Request::Soak(Soak { seconds: 30, keep: true, filter: Some("packet".into()) });
+        let wanted = Soak { seconds: 30, keep: true, json: false, filter: Some("packet".into()) };
+        let wanted = Request::Soak(wanted);
         assert_eq!(parsed("soak --seconds 30 --keep packet").as_ref(), Ok(&wanted));
         assert_eq!(parsed("soak packet --keep --seconds=30"), Ok(wanted));
         assert!(parsed("soak --seconds").is_err());
         assert!(parsed("soak --seconds 0").is_err());
+        let hour = Soak { seconds: 3_600, keep: false, json: true, filter: Some("mixed".into()) };
+        assert_eq!(parsed("soak mixed --minutes 60 --json"), Ok(Request::Soak(hour)));
     }
 
     #[test]

@@ -18,6 +18,7 @@ struct Job {
 
 const JOBS: &[Job] = &[
     Job { name: "kill", tools: &[&POSTGRES], services: &[Kind::Postgres], run: kill_often },
+    Job { name: "mixed", tools: &[], services: &[], run: mixed_load },
     Job { name: "fuzz", tools: &[&FUZZ, &CXX], services: &[], run: fuzz_long },
 ];
 
@@ -54,6 +55,14 @@ fn kill_often(world: &World, _: &Soak) -> Outcome {
     world.run(tests.env("PUNK_KILL_ROUNDS", KILLS)).into()
 }
 
+/// Mixed load with faults, on the program as it is released.
+fn mixed_load(world: &World, soak: &Soak) -> Outcome {
+    let mut test = world.cargo(["test", "--locked", "--release", "--package", "cli", "--test", "soak"]);
+    test.args(["--", "--nocapture"]);
+    test.env("PUNK_SOAK_SECONDS", soak.seconds.to_string());
+    world.run(test.env("PUNK_SOAK_JSON", if soak.json { "1" } else { "0" })).into()
+}
+
 /// Collects inputs in the cache folder, so that the next soak begins where this one ended.
 fn fuzz_long(world: &World, soak: &Soak) -> Outcome {
     let all = match fuzz::targets(world) {
@@ -87,8 +96,9 @@ mod tests {
     #[test]
     fn a_filter_chooses_one_job() {
         let names = |filter| chosen(filter).map(|job| job.name).collect::<Vec<_>>();
-        assert_eq!(names(None), ["kill", "fuzz"]);
+        assert_eq!(names(None), ["kill", "mixed", "fuzz"]);
         assert_eq!(names(Some("kill")), ["kill"]);
+        assert_eq!(names(Some("mixed")), ["mixed"]);
         assert_eq!(names(Some("fuzz")), ["fuzz"]);
         assert_eq!(names(Some("packet")), ["fuzz"]);
     }

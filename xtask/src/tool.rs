@@ -56,6 +56,8 @@ pub(crate) const CHROMIUM: Tool =
 pub(crate) const POSTGRES: Tool = tool("postgres", &["initdb"], Debian("postgresql"));
 pub(crate) const REDIS: Tool = tool("redis-server", &["redis-server"], Debian("redis-server"));
 pub(crate) const NGINX: Tool = tool("nginx", &["nginx"], Debian("nginx"));
+/// With vgdb, by which a program is told when to count.
+pub(crate) const VALGRIND: Tool = tool("valgrind", &["valgrind"], Debian("valgrind"));
 
 impl Tool {
     /// Where the tool is, if it is there.

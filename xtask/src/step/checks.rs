@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Chosen, Outcome};
+use super::{Chosen, Outcome, clients};
 use crate::process::Trouble;
 use crate::world::World;
 
@@ -31,6 +31,17 @@ pub(super) fn machete(world: &World, _: &Chosen) -> Outcome {
 
 pub(super) fn doc(world: &World, _: &Chosen) -> Outcome {
     world.run(&mut world.cargo(["test", "--locked", "--workspace", "--doc"])).into()
+}
+
+/// Of the build that tests use: its figures are others than those of an optimised one, and guard as well.
+pub(super) fn instructions(world: &World, _: &Chosen) -> Outcome {
+    if let Err(reason) = clients::build(world) {
+        return Outcome::failed(reason);
+    }
+    let mut count =
+        world.cargo(["run", "--locked", "--package", "gateway-bench", "--", "instructions", "--punk"]);
+    count.arg(world.target.join("debug/punk"));
+    world.run_within(&mut count, Some(Duration::from_secs(900))).into()
 }
 
 /// Licences, bans and sources need no network. The advisory database lives on GitHub, which a closed machine cannot

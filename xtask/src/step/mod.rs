@@ -18,7 +18,7 @@ use crate::process::Trouble;
 use crate::service::Kind;
 use crate::tool::{
     CHROMIUM, CLIPPY, CXX, DENY, FUZZ, MACHETE, NEXTEST, NGINX, NODE, NPM, POSTGRES, PYTHON, REDIS, RUSTFMT,
-    Tool,
+    Tool, VALGRIND,
 };
 use crate::world::World;
 
@@ -95,6 +95,13 @@ pub(crate) const STEPS: &[Step] = &[
         tools: &[&PYTHON],
         services: &[],
         run: schemathesis::run,
+    },
+    Step {
+        name: "instructions",
+        about: "no request needs a tenth more instructions than on record",
+        tools: &[&VALGRIND],
+        services: &[],
+        run: checks::instructions,
     },
     Step {
         name: "doc",
