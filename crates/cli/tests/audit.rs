@@ -59,8 +59,13 @@ fn a_trail_has_every_change_and_denial_and_shows_nothing_that_was_asked() {
         [("policy.decided", &deny), ("policy.decided", &deny), ("audit.key_created", &Value::Null)];
     assert_eq!(shown, expected, "newest first");
     assert!(trail[2]["target"].as_str().unwrap().starts_with("key_"), "{trail:?}");
+    // Where nothing else is, and no gateway writes meanwhile.
+    let stranger = World::new();
+    for file in ["trail.jsonl", "keys.txt"] {
+        std::fs::copy(world.path(file), stranger.path(file)).unwrap();
+    }
     let verified =
-        world.punk_writes_nothing(&["audit", "verify", "trail.jsonl", "--trust", "keys.txt", "--json"]);
+        stranger.punk_writes_nothing(&["audit", "verify", "trail.jsonl", "--trust", "keys.txt", "--json"]);
     assert_eq!(verified.code, 0, "{}", verified.told());
     let verified = verified.json();
     assert_eq!(
