@@ -1,9 +1,9 @@
 //! When two model requests are the same.
 
-use ledger::canonical;
+use ledger::canonical::{self, CanonicalError};
 use schema::{Digest, Subject};
-use serde_json::{Map, Value, json};
-use wire::Request;
+use serde_json::{Value, json};
+use wire::{Request, Wire};
 
 use crate::wish::Rules;
 
@@ -57,19 +57,39 @@ pub fn exact_key(
     }
     let delivery = |name: &str| matches!(name, "stream" | "stream_options" | "model");
     let said = body.as_object().into_iter().flatten().filter(|(name, _)| !delivery(name));
-    let said: Map<String, Value> = said.map(|(name, value)| (name.clone(), value.clone())).collect();
-    let whole = json!({
-        "punk": "exact/1", "wire": request.wire, "model": model, "subject": subject, "request": said,
-    });
-    let bytes = canonical::to_vec(&whole).map_err(|_| Uncacheable::NoForm)?;
+    let bytes = whole(request.wire, model, subject, said).map_err(|_| Uncacheable::NoForm)?;
     Ok(ledger::sha256(&bytes))
 }
+
+/// The canonical text of `{ model, punk, request, subject, wire }`. It is written around the members of the request where they
+/// are: a request can be long, and is not copied for this.
+fn whole<'m>(
+    wire: Wire,
+    model: &str,
+    subject: Option<&Subject>,
+    said: impl Iterator<Item = (&'m String, &'m Value)> + Clone,
+) -> Result<Vec<u8>, CanonicalError> {
+    let mut out = Vec::with_capacity(ROOM);
+    let member = |before: &str, value: Value, out: &mut Vec<u8>| {
+        out.extend_from_slice(before.as_bytes());
+        canonical::write(&value, out)
+    };
+    member(r#"{"model":"#, json!(model), &mut out)?;
+    out.extend_from_slice(br#","punk":"exact/1","request":"#);
+    canonical::write_members(said, &mut out)?;
+    member(r#","subject":"#, json!(subject), &mut out)?;
+    member(r#","wire":"#, json!(wire), &mut out)?;
+    out.push(b'}');
+    Ok(out)
+}
+
+/// What most requests fit in.
+const ROOM: usize = 4 << 10;
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use wire::Wire;
 
     fn keyed(body: &Value, subject: Option<&Subject>, rules: &Rules) -> Result<Digest, Uncacheable> {
         exact_key(&Wire::Chat.read_request(body).unwrap(), body, "gpt-4o", subject, rules)
@@ -111,6 +131,18 @@ mod tests {
             // The first says the same in other words.
             assert_eq!(key(changed) == plain, index == 0, "{changed}");
         }
+    }
+
+    #[test]
+    fn the_key_is_the_digest_of_one_canonical_object() {
+        let subject = Subject::try_from("user-7".to_owned()).unwrap();
+        let mut said = body();
+        said.as_object_mut().unwrap().remove("model");
+        let object = json!({
+            "punk": "exact/1", "wire": "chat", "model": "gpt-4o", "subject": "user-7", "request": said,
+        });
+        let expected = ledger::sha256(&canonical::to_vec(&object).unwrap());
+        assert_eq!(keyed(&body(), Some(&subject), &Rules::default()), Ok(expected));
     }
 
     #[test]

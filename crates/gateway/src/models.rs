@@ -38,7 +38,7 @@ impl Models {
     pub(crate) fn expected_cost(&self, model: &str, request: &wire::Request) -> Option<MicroUsd> {
         let answer = request.sampling.max_tokens.unwrap_or(EXPECTED_ANSWER);
         let usage = Usage {
-            input_tokens: providers::tokens::rough_request(request),
+            input_tokens: providers::tokens::guess_request(request),
             output_tokens: answer.saturating_mul(u64::from(request.choices)),
             ..Usage::default()
         };

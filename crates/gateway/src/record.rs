@@ -40,6 +40,17 @@ pub(crate) fn bound(value: &mut Value, depth: usize) {
     }
 }
 
+/// Whether a value has a canonical form as it is.
+pub(crate) fn is_bounded(value: &Value, depth: usize) -> bool {
+    match value {
+        Value::Number(number) => fits(number),
+        Value::Array(_) | Value::Object(_) if depth == 0 => false,
+        Value::Array(items) => items.iter().all(|item| is_bounded(item, depth - 1)),
+        Value::Object(members) => members.values().all(|member| is_bounded(member, depth - 1)),
+        Value::String(_) | Value::Null | Value::Bool(_) => true,
+    }
+}
+
 /// Whether every reader keeps a number.
 fn fits(number: &Number) -> bool {
     match number.as_i64() {
@@ -59,10 +70,14 @@ mod tests {
     #[test]
     fn big_numbers_and_deep_values_are_recorded_as_text() {
         let mut recorded = json!({ "n": 9_007_199_254_740_993u64, "x": 1e20 });
+        assert!(!is_bounded(&recorded, 9));
         bound(&mut recorded, 9);
+        assert!(is_bounded(&recorded, 9));
         assert_eq!(recorded, json!({ "n": "9007199254740993", "x": "1e+20" }));
         let mut deep = (0..120).fold(json!(1), |inner, _| json!([inner]));
+        assert!(!is_bounded(&deep, VALUE_DEPTH));
         bound(&mut deep, VALUE_DEPTH);
+        assert!(is_bounded(&deep, VALUE_DEPTH));
         assert!(ledger::canonical::to_vec(&deep).is_ok());
     }
 }

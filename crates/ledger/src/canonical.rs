@@ -4,7 +4,7 @@
 //! every recorded field passes through. So the common shapes (strings, whole numbers, keys in ASCII) are written
 //! directly, the rest (fractions, other keys) goes to the crate, and a property test holds the two together.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// The largest integer that every JSON reader keeps: 2⁵³ − 1.
 pub const MAX_INTEGER: u64 = (1 << 53) - 1;
@@ -111,33 +111,54 @@ fn write_nested(value: &Value, out: &mut Vec<u8>, left: usize) -> Result<(), Can
         }
         Value::Object(members) => {
             let left = left.checked_sub(1).ok_or(CanonicalError::Depth)?;
-            out.push(b'{');
-            let mut first = true;
-            in_key_order(members, |name, member| {
-                if !first {
-                    out.push(b',');
-                }
-                first = false;
-                write_string(name, out);
-                out.push(b':');
-                write_nested(member, out, left)
-            })?;
-            out.push(b'}');
+            write_object(members.iter(), out, left)?;
         }
     }
     Ok(())
 }
 
+/// Appends the canonical bytes of an object with these members, of which no two have one name. After an error `out` holds a
+/// part of them.
+///
+/// # Errors
+/// As [`to_vec`].
+pub fn write_members<'m>(
+    members: impl Iterator<Item = (&'m String, &'m Value)> + Clone,
+    out: &mut Vec<u8>,
+) -> Result<(), CanonicalError> {
+    write_object(members, out, MAX_DEPTH - 1)
+}
+
+fn write_object<'m>(
+    members: impl Iterator<Item = (&'m String, &'m Value)> + Clone,
+    out: &mut Vec<u8>,
+    left: usize,
+) -> Result<(), CanonicalError> {
+    out.push(b'{');
+    let mut first = true;
+    in_key_order(members, |name, member| {
+        if !first {
+            out.push(b',');
+        }
+        first = false;
+        write_string(name, out);
+        out.push(b':');
+        write_nested(member, out, left)
+    })?;
+    out.push(b'}');
+    Ok(())
+}
+
 /// Visits members in the order of RFC 8785: by UTF-16 code units.
-fn in_key_order<'a, E>(
-    members: &'a Map<String, Value>,
-    mut visit: impl FnMut(&'a String, &'a Value) -> Result<(), E>,
+fn in_key_order<'m, E>(
+    mut members: impl Iterator<Item = (&'m String, &'m Value)> + Clone,
+    mut visit: impl FnMut(&'m String, &'m Value) -> Result<(), E>,
 ) -> Result<(), E> {
-    // Maps usually hand their members out in byte order, which is the same order unless a name leaves ASCII.
-    if members.keys().all(|name| name.is_ascii()) && members.keys().is_sorted() {
-        return members.iter().try_for_each(|(name, member)| visit(name, member));
+    // Members often come in byte order, which is the same order unless a name leaves ASCII.
+    if members.clone().all(|(name, _)| name.is_ascii()) && members.clone().map(|(name, _)| name).is_sorted() {
+        return members.try_for_each(|(name, member)| visit(name, member));
     }
-    let mut ordered: Vec<_> = members.iter().collect();
+    let mut ordered: Vec<_> = members.collect();
     sort_names(&mut ordered, |(name, _)| name);
     ordered.into_iter().try_for_each(|(name, member)| visit(name, member))
 }
@@ -196,42 +217,43 @@ fn is_escaped(byte: u8) -> bool {
 
 /// Appends a JSON string: RFC 8785 escapes exactly what must be escaped, in the shortest way.
 pub(crate) fn write_string(text: &str, out: &mut Vec<u8>) {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let mut rest = text.as_bytes();
+    // And some more: whatever is written behind a long text must not make all of it move.
+    out.reserve(rest.len() + rest.len() / 8 + 2);
     out.push(b'"');
-    let bytes = text.as_bytes();
-    // Most text needs no escape at all. Sixteen bytes are looked at together, which the compiler turns into vector
-    // instructions; what is left after them byte by byte.
-    let (chunks, _) = bytes.as_chunks::<16>();
-    let clean = chunks
-        .iter()
-        .take_while(|chunk| !chunk.iter().fold(false, |any, &byte| any | is_escaped(byte)))
-        .count()
-        * 16;
-    let mut plain = 0;
-    for (i, &byte) in bytes.iter().enumerate().skip(clean) {
-        if !is_escaped(byte) {
-            continue;
-        }
-        out.extend_from_slice(&bytes[plain..i]);
-        plain = i + 1;
-        match byte {
-            b'"' => out.extend_from_slice(b"\\\""),
-            b'\\' => out.extend_from_slice(b"\\\\"),
-            0x08 => out.extend_from_slice(b"\\b"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            0x0c => out.extend_from_slice(b"\\f"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            _ => out.extend_from_slice(&[
-                b'\\',
-                b'u',
-                b'0',
-                b'0',
-                HEX[usize::from(byte >> 4)],
-                HEX[usize::from(byte & 15)],
-            ]),
+    loop {
+        let plain = unescaped_prefix(rest);
+        out.extend_from_slice(&rest[..plain]);
+        let Some(byte) = rest.get(plain) else { break };
+        write_escaped(*byte, out);
+        rest = &rest[plain + 1..];
+    }
+    out.push(b'"');
+}
+
+/// How many bytes from the beginning need no escape. Most text needs none at all, so thirty-two bytes are looked at
+/// together, which the compiler turns into vector instructions, and what is left after them byte by byte.
+fn unescaped_prefix(bytes: &[u8]) -> usize {
+    let (chunks, _) = bytes.as_chunks::<32>();
+    let is_plain = |chunk: &&[u8; 32]| !chunk.iter().fold(false, |any, &byte| any | is_escaped(byte));
+    let plain = chunks.iter().take_while(is_plain).count() * 32;
+    let rest = &bytes[plain..];
+    plain + rest.iter().position(|&byte| is_escaped(byte)).unwrap_or(rest.len())
+}
+
+fn write_escaped(byte: u8, out: &mut Vec<u8>) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    match byte {
+        b'"' => out.extend_from_slice(b"\\\""),
+        b'\\' => out.extend_from_slice(b"\\\\"),
+        0x08 => out.extend_from_slice(b"\\b"),
+        b'\t' => out.extend_from_slice(b"\\t"),
+        b'\n' => out.extend_from_slice(b"\\n"),
+        0x0c => out.extend_from_slice(b"\\f"),
+        b'\r' => out.extend_from_slice(b"\\r"),
+        _ => {
+            let (high, low) = (HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]);
+            out.extend_from_slice(&[b'\\', b'u', b'0', b'0', high, low]);
         }
     }
-    out.extend_from_slice(&bytes[plain..]);
-    out.push(b'"');
 }

@@ -2,12 +2,12 @@
 
 use schema::{Digest, RunId, Seq, TenantId, Timestamp};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::canonical::{self, CanonicalError, MAX_INTEGER};
 use crate::field::{Field, Salt, Scratch, payload_digest};
 use crate::hash::sha256;
 use crate::payload::{Name, Payload};
+use crate::said::Said;
 
 /// One recorded event. Its run and tenant are not repeated in it; they are part of what `hash` covers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -89,11 +89,11 @@ impl Chain {
     ///
     /// # Errors
     /// A value has no canonical form. Nothing was recorded then.
-    pub fn append<N: Into<Name>>(
+    pub fn append<N: Into<Name>, V: Into<Said>>(
         &mut self,
         at: Timestamp,
         r#type: &str,
-        fields: impl IntoIterator<Item = (N, Value)>,
+        fields: impl IntoIterator<Item = (N, V)>,
         salt: impl FnMut() -> Salt,
     ) -> Result<Event, CanonicalError> {
         let mut text = std::mem::take(&mut self.unwanted);
@@ -105,11 +105,11 @@ impl Chain {
 
     /// The same, and appends the event to `text` as it is kept: everything has been written out for hashing anyway. After an
     /// error `text` holds a part of it.
-    pub(crate) fn append_to<N: Into<Name>>(
+    pub(crate) fn append_to<N: Into<Name>, V: Into<Said>>(
         &mut self,
         at: Timestamp,
         r#type: &str,
-        fields: impl IntoIterator<Item = (N, Value)>,
+        fields: impl IntoIterator<Item = (N, V)>,
         mut salt: impl FnMut() -> Salt,
         text: &mut Vec<u8>,
     ) -> Result<Event, CanonicalError> {

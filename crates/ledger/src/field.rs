@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::canonical::{self, CanonicalError};
 use crate::hash::sha256;
 use crate::payload::{Name, Payload};
+use crate::said::Said;
 
 /// Sixteen unpredictable bytes, used for one field only: without them a withheld value could be guessed and tried.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub enum Field {
 #[serde(deny_unknown_fields)]
 pub struct Disclosed {
     salt: Salt,
-    value: Value,
+    value: Said,
 }
 
 /// The explicit marker in place of a value.
@@ -43,8 +44,8 @@ pub struct Withheld {
 impl Field {
     /// A field that shows its value.
     #[must_use]
-    pub fn disclosed(salt: Salt, value: Value) -> Self {
-        Self::Disclosed(Disclosed { salt, value })
+    pub fn disclosed(salt: Salt, value: impl Into<Said>) -> Self {
+        Self::Disclosed(Disclosed { salt, value: value.into() })
     }
 
     /// The value, unless it is withheld.
@@ -60,7 +61,7 @@ impl Field {
     #[must_use]
     pub fn shown(&self) -> Value {
         match self {
-            Self::Disclosed(shown) => shown.value.clone(),
+            Self::Disclosed(shown) => Value::clone(&shown.value),
             Self::Withheld(marker) => serde_json::json!({ "withheld": marker.withheld }),
         }
     }
@@ -70,19 +71,21 @@ impl Field {
     /// # Errors
     /// The value has no canonical form; then it was never recorded.
     pub fn withheld(&self, name: &str) -> Result<Self, CanonicalError> {
-        Ok(Self::Withheld(Withheld { withheld: self.digest(name, &mut Vec::new())? }))
+        let mut quoted = Vec::new();
+        canonical::write_string(name, &mut quoted);
+        Ok(Self::Withheld(Withheld { withheld: self.digest(&quoted, &mut Vec::new())? }))
     }
 
-    /// The digest that the chain commits to. What was hashed is left in `scratch`, which saves an allocation a field on the
-    /// hot path.
-    pub(crate) fn digest(&self, name: &str, scratch: &mut Vec<u8>) -> Result<Digest, CanonicalError> {
+    /// The digest that the chain commits to. The name is `quoted` as JSON has it. What was hashed is left in `scratch`, which
+    /// saves an allocation a field on the hot path.
+    fn digest(&self, quoted: &[u8], scratch: &mut Vec<u8>) -> Result<Digest, CanonicalError> {
         match self {
             Self::Disclosed(shown) => {
                 scratch.clear();
                 scratch.extend_from_slice(b"[\"");
                 scratch.extend_from_slice(&shown.salt.to_hex());
                 scratch.extend_from_slice(b"\",");
-                canonical::write_string(name, scratch);
+                scratch.extend_from_slice(quoted);
                 scratch.push(b',');
                 canonical::write(&shown.value, scratch)?;
                 scratch.push(b']');
@@ -134,10 +137,11 @@ pub(crate) fn payload_digest(
         }
         let began = text.len();
         canonical::write_string(name, text);
-        let name_len = text.len() - began;
-        scratch.outer.extend_from_slice(&text[began..]);
+        let quoted = &text[began..];
+        let name_len = quoted.len();
+        scratch.outer.extend_from_slice(quoted);
         scratch.outer.extend_from_slice(b":\"");
-        scratch.outer.extend_from_slice(&field.digest(name, &mut scratch.inner)?.to_hex());
+        scratch.outer.extend_from_slice(&field.digest(quoted, &mut scratch.inner)?.to_hex());
         scratch.outer.push(b'"');
         text.push(b':');
         field.write(&scratch.inner, name_len, text);

@@ -29,6 +29,7 @@ pub mod packet;
 mod payload;
 mod proof;
 mod recorded;
+mod said;
 mod statement;
 pub mod trust;
 
@@ -42,3 +43,4 @@ pub use log_key::LogKey;
 pub use payload::{Name, Payload};
 pub use proof::{Proof, ProofError};
 pub use recorded::{Recorded, Recorder};
+pub use said::Said;

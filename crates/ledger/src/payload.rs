@@ -109,10 +109,15 @@ impl<N: Into<Name>> FromIterator<(N, Field)> for Payload {
         let mut fields: Vec<(Name, Field)> =
             fields.into_iter().map(|(name, field)| (name.into(), field)).collect();
         if !fields.is_sorted_by(|(one, _), (other, _)| one < other) {
-            // Backwards and stable, so that of equal names the one that came last stays.
-            fields.reverse();
+            // Stable, so that of equal names the one that came last is the last; it takes the place of the others.
             fields.sort_by(|(one, _), (other, _)| one.cmp(other));
-            fields.dedup_by(|(later, _), (earlier, _)| later == earlier);
+            fields.dedup_by(|later, kept| {
+                let same = later.0 == kept.0;
+                if same {
+                    std::mem::swap(&mut later.1, &mut kept.1);
+                }
+                same
+            });
         }
         Self(fields)
     }

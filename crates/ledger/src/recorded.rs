@@ -3,12 +3,12 @@
 use std::ops::Deref;
 
 use schema::{Digest, RunId, Seq, TenantId, Timestamp};
-use serde_json::Value;
 
 use crate::canonical::CanonicalError;
 use crate::chain::{Chain, ChainError, Event};
 use crate::field::Salt;
 use crate::payload::Name;
+use crate::said::Said;
 
 /// Events of one run that follow each other and what came before. They were made by a [`Recorder`], or checked; nobody can
 /// change them, so nobody has to hash them again.
@@ -133,15 +133,22 @@ impl Recorder {
         Self { chain: Chain::resume(tenant, run, seq, head), recorded, text: Vec::new() }
     }
 
+    /// The same, with room for a text of about so many bytes, where that is known.
+    #[must_use]
+    pub fn with_room_for(mut self, bytes: usize) -> Self {
+        self.text.reserve(bytes);
+        self
+    }
+
     /// Records one more: see [`Chain::append`].
     ///
     /// # Errors
     /// A value has no canonical form. Nothing was recorded then.
-    pub fn append<N: Into<Name>>(
+    pub fn append<N: Into<Name>, V: Into<Said>>(
         &mut self,
         at: Timestamp,
         r#type: &str,
-        fields: impl IntoIterator<Item = (N, Value)>,
+        fields: impl IntoIterator<Item = (N, V)>,
         salt: impl FnMut() -> Salt,
     ) -> Result<&Event, CanonicalError> {
         let before = self.text.len();
@@ -167,7 +174,7 @@ impl Recorder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     fn recorded() -> Recorded {
         let mut recorder = Recorder::new(TenantId::NIL, RunId::from_bytes([1; 16]));

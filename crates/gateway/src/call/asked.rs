@@ -18,8 +18,8 @@ pub(crate) struct Asked {
     pub(crate) wire: Wire,
     /// The caller's own bytes, which go on to an upstream that speaks the same wire.
     pub(crate) bytes: Bytes,
-    /// The body, for the record.
-    pub(crate) body: Value,
+    /// The body, for the record, which shares it.
+    pub(crate) body: Arc<Value>,
     pub(crate) request: Arc<Request>,
     /// What the caller wishes about kept answers.
     pub(crate) wish: Wish,
@@ -29,7 +29,7 @@ impl Asked {
     pub(crate) fn read(wire: Wire, headers: &HeaderMap, bytes: Bytes) -> Result<Self, ApiError> {
         let body = read_json(&bytes)?;
         let request = wire.read_request(&body).map_err(refused)?;
-        Ok(Self { wire, bytes, body, request: Arc::new(request), wish: wish(headers)? })
+        Ok(Self { wire, bytes, body: Arc::new(body), request: Arc::new(request), wish: wish(headers)? })
     }
 }
 
@@ -38,7 +38,7 @@ impl Asked {
     pub(crate) fn with_body(self, body: Value) -> Result<Self, ApiError> {
         let bytes = Bytes::from(body.to_string());
         let request = Arc::new(self.wire.read_request(&body).map_err(refused)?);
-        Ok(Self { bytes, body, request, ..self })
+        Ok(Self { bytes, body: Arc::new(body), request, ..self })
     }
 }
 

@@ -42,7 +42,7 @@ async fn vendors_id(app: &App, caller: &Caller, run: RunId) -> Option<String> {
 fn renamed(mut asked: Asked, id: &str) -> Asked {
     let Ok(bytes) = splice::with_fields(&asked.bytes, &[(FIELD, Some(json!(id)))]) else { return asked };
     asked.bytes = Bytes::from(bytes);
-    asked.body[FIELD] = json!(id);
+    Arc::make_mut(&mut asked.body)[FIELD] = json!(id);
     Arc::make_mut(&mut asked.request).extra.insert(FIELD.to_owned(), json!(id));
     asked
 }

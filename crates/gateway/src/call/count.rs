@@ -1,5 +1,7 @@
 //! `POST /v1/messages/count_tokens`: how long a request is. Nothing is answered by it, so it is no run.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
@@ -40,9 +42,9 @@ async fn counted(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
     let bytes = read_bytes(body)?;
-    let body = read_json(&bytes)?;
+    let mut body = Arc::new(read_json(&bytes)?);
     let request = count::read(&body).map_err(refused)?;
-    let bytes = look(app, caller, &body).await?.told.map_or(bytes, |told| Bytes::from(told.to_string()));
+    let bytes = look(app, caller, &mut body).await?.told.map_or(bytes, |told| Bytes::from(told.to_string()));
     let resolution = app.resolve(&request.model)?;
     let choice = resolution.groups.first().and_then(|group| group.first());
     let upstream = choice.and_then(|choice| Some((choice, app.models.upstreams.get(&choice.upstream)?)));

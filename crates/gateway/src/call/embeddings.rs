@@ -49,11 +49,11 @@ async fn answered(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
     let bytes = read_bytes(body)?;
-    let body = read_json(&bytes)?;
+    let mut body = Arc::new(read_json(&bytes)?);
     embeddings::read(&body).map_err(refused)?;
-    let mut seen = look(app, &caller, &body).await?;
+    let mut seen = look(app, &caller, &mut body).await?;
     let (bytes, body) = match seen.told.take() {
-        Some(told) => (Bytes::from(told.to_string()), told),
+        Some(told) => (Bytes::from(told.to_string()), Arc::new(told)),
         None => (bytes, body),
     };
     let embed = embeddings::read(&body).map_err(refused)?;

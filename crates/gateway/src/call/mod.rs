@@ -90,8 +90,8 @@ async fn told(
 ) -> Response {
     let answered = async {
         let asked = Asked::read(wire, headers, read_bytes(body)?)?;
-        let asked = continuing::as_the_vendor_knows_it(app, &caller, asked).await;
-        let mut seen = look(app, &caller, &asked.body).await?;
+        let mut asked = continuing::as_the_vendor_knows_it(app, &caller, asked).await;
+        let mut seen = look(app, &caller, &mut asked.body).await?;
         let asked = match seen.told.take() {
             Some(told) => asked.with_body(told)?,
             None => asked,
@@ -148,7 +148,7 @@ async fn answer(
 }
 
 /// Looks at what a caller sends, before anybody else is told of it. What cannot be looked at as the tenant wants is not sent.
-async fn look(app: &App, caller: &Caller, body: &Value) -> Result<Seen, ApiError> {
+async fn look(app: &App, caller: &Caller, body: &mut Arc<Value>) -> Result<Seen, ApiError> {
     app.decided(caller.tenant).await?;
     let observes = caller.gateway_mode == GatewayMode::Observe;
     Ok(app.house.of(caller.tenant).look(body, observes))

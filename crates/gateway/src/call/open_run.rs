@@ -39,7 +39,7 @@ pub(crate) struct OpenRun {
     /// What the chosen route is thought to save.
     pub(crate) estimate: Estimate,
     /// What was asked, as it is recorded.
-    pub(crate) request_recorded: Value,
+    pub(crate) request_recorded: Arc<Value>,
     /// What was looked at when it was told, and has nothing in it.
     looked: Looked,
     /// Every time an upstream was asked.
@@ -110,7 +110,7 @@ impl OpenRun {
     pub(crate) fn new(
         app: &App,
         opening: Opening,
-        (request, request_recorded): (Arc<Request>, Value),
+        (request, request_recorded): (Arc<Request>, Arc<Value>),
         trace: &Trace,
         explanation: RouteExplanation,
     ) -> Self {

@@ -1,9 +1,10 @@
 //! Writing a model call down: what happened becomes events, the events become one commit.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use ledger::canonical::CanonicalError;
-use ledger::{Recorder, Salt};
+use ledger::{Name, Recorder, Said, Salt};
 use providers::upstream::Attempt;
 use redaction::Lexicon;
 use schema::{Digest, MicroUsd, RouteExplanation, RunId, RunKind, RunStatus, Timestamp, Usage};
@@ -37,7 +38,7 @@ pub(crate) struct Opening {
 /// How it ended.
 pub(crate) struct Ending {
     /// What was asked, as it is recorded.
-    pub(crate) request: Value,
+    pub(crate) request: Arc<Value>,
     pub(crate) status: RunStatus,
     pub(crate) explanation: RouteExplanation,
     /// Every time an upstream was asked, as it went.
@@ -108,6 +109,9 @@ pub(crate) struct Keep {
     pub(crate) at_most: Option<NonZeroU32>,
 }
 
+/// What the events of most runs fit in, in bytes.
+const USUAL_TEXT: usize = 8 << 10;
+
 /// The whole story as one commit: its events, the leaf that binds them, and the answer to be found again. `looked`: what was
 /// looked at when it was told.
 pub(crate) fn commit(
@@ -120,18 +124,17 @@ pub(crate) fn commit(
     for (.., fields) in &mut events {
         recorded_fields(fields, discretion, lexicon, looked);
     }
-    if let Some((.., started)) = events.first_mut() {
-        // It was looked at when it came.
-        started.push(("request".into(), ending.request.clone()));
-    }
     let keep = ending
         .keep
         .filter(|keep| keep_answer(&mut events, ending.answer.as_ref(), *keep, (discretion, lexicon)));
-    let count = events.iter().map(|(.., fields)| fields.len()).sum();
+    // The first event has what was asked, too. That was looked at when it came.
+    let mut request = Some((Name::Borrowed("request"), Said::from(ending.request.clone())));
+    let count: usize = events.iter().map(|(.., fields)| fields.len()).sum();
     // Enough salts are drawn for every field, so the fallback is never taken.
-    let mut salts = salts(count).into_iter();
-    let mut recorder = Recorder::new(opening.caller.tenant, opening.run);
+    let mut salts = salts(count + 1).into_iter();
+    let mut recorder = Recorder::new(opening.caller.tenant, opening.run).with_room_for(USUAL_TEXT);
     for (at, r#type, fields) in events {
+        let fields = fields.into_iter().map(|(name, value)| (name, Said::from(value))).chain(request.take());
         recorder.append(at, r#type, fields, || salts.next().unwrap_or(Salt::from_bytes([0; 16])))?;
     }
     let events = recorder.end();
@@ -185,13 +188,29 @@ fn keep_answer(
     let Some((.., finished)) = events.last_mut() else { return false };
     let same =
         |recorded: &&Value| given.is_some_and(|given| same_when_told(given, recorded, discretion, lexicon));
-    let Some(bytes) = answer_in(finished).filter(same).map(|answer| answer.to_string().len()) else {
-        return false;
-    };
+    let Some(bytes) = answer_in(finished).filter(same).map(length_of) else { return false };
     finished.push(("cacheKey".into(), json!(keep.key)));
     finished.push(("cacheExpiresAt".into(), json!(keep.until)));
     finished.push(("cacheBytes".into(), json!(bytes)));
     true
+}
+
+/// How long a value is as a text, without making one.
+fn length_of(value: &Value) -> usize {
+    struct Length(usize);
+    impl std::io::Write for Length {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut length = Length(0);
+    // Nothing is written anywhere, so nothing can fail.
+    let _ = serde_json::to_writer(&mut length, value);
+    length.0
 }
 
 /// The answer that the last event of a run tells of.

@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use foldhash::fast::RandomState;
 use redaction::Detectors;
 
 /// Longer ones hardly ever come again.
@@ -16,7 +17,7 @@ const MOST: usize = 4_096;
 
 /// Short texts in which nothing was found.
 #[derive(Debug, Default)]
-pub(super) struct Clean(RwLock<HashSet<Box<str>>>);
+pub(super) struct Clean(RwLock<HashSet<Box<str>, RandomState>>);
 
 impl Clean {
     pub(super) fn knows(&self, text: &str) -> bool {
