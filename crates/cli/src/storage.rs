@@ -119,6 +119,7 @@ mod tests {
 
     /// Where what happened is kept, once: sealed where it is about somebody, and forgotten by its key.
     const SOURCES: &[&str] = &[
+        "ahead",
         "api_keys",
         "jobs",
         "leaves",

@@ -229,7 +229,14 @@ fn a_database_too_damaged_to_be_closed_leaves_together_with_its_log() {
     assert_eq!(restored.code, 0, "{}", restored.told());
     assert_eq!(
         files(&world),
-        ["keys", "punk.db", "punk.db-owner", "punk.db.replaced-1", "punk.db.replaced-1-wal"]
+        [
+            "keys",
+            "punk.db",
+            "punk.db-owner",
+            "punk.db.replaced-1",
+            "punk.db.replaced-1-ahead",
+            "punk.db.replaced-1-wal"
+        ]
     );
     assert_eq!(std::fs::read(world.path("data/punk.db.replaced-1")).unwrap(), bytes);
     assert_eq!(std::fs::read(world.path("data/punk.db.replaced-1-wal")).unwrap(), log);

@@ -39,6 +39,8 @@ fn what_is_damaged_under_a_running_server_is_not_served_and_the_rest_is() {
     let gateway = Gateway::start(&world, &[]);
     let run = |content: &str| gateway.ask(content).header("x-punk-run-id").to_owned();
     let (good, bad) = (run("a good one"), run("a parcel"));
+    // Whoever asks for it has it brought into the database.
+    assert_eq!(gateway.packet(&bad).status, 200);
     assert!(change(&world, "a parcel", "a barrel") > 0);
     let get = |path: String| gateway.request("GET", &path, &[], "");
     for path in [format!("/api/v1/runs/{bad}"), format!("/api/v1/runs/{bad}/evidence-packet")] {
@@ -85,8 +87,13 @@ fn the_server_does_not_start_on_a_damaged_database_and_says_what_is_damaged() {
 fn commits_behind_damage_in_the_log_are_not_dropped_silently_and_the_rest_can_be_saved() {
     let world = World::new();
     let gateway = Gateway::start(&world, &[]);
-    let runs: Vec<String> =
-        (0..30).map(|number| gateway.ask(&format!("{number}")).header("x-punk-run-id").to_owned()).collect();
+    let ask = |number: usize| {
+        let run = gateway.ask(&format!("{number}")).header("x-punk-run-id").to_owned();
+        // Whoever asks for it has it brought into the database: a commit for each.
+        assert_eq!(gateway.packet(&run).status, 200);
+        run
+    };
+    let runs: Vec<String> = (0..30).map(ask).collect();
     drop(gateway); // kill -9: everything is in the log
     let mut log = std::fs::read(world.path("data/punk.db-wal")).unwrap();
     let middle = 32 + log.len() / 4_120 / 2 * 4_120 + 1_000;

@@ -115,18 +115,24 @@ struct Waiting<W: Writer> {
 }
 
 impl<W: Writer> GroupCommit<W> {
-    /// Starts the writer's thread.
+    /// Starts the writer's thread, under this name.
     ///
     /// # Errors
     /// The operating system gives no thread.
-    pub fn start(writer: W, options: Options) -> std::io::Result<Self> {
+    pub fn start(name: &str, writer: W, options: Options) -> std::io::Result<Self> {
         let (queue, requests) = mpsc::channel(options.queue.max(1));
         let shared = Arc::new(Shared { writer: Mutex::new(writer), waiting: AtomicUsize::new(0), options });
-        thread::Builder::new().name("punk-writer".into()).spawn({
+        thread::Builder::new().name(name.to_owned()).spawn({
             let shared = shared.clone();
             move || shared.write_all(requests)
         })?;
         Ok(Self { queue, shared })
+    }
+
+    /// Does something with the writer between two transactions, on the caller's thread; waits for whoever has it. `None` if a
+    /// writer panicked.
+    pub(crate) fn act<T>(&self, act: impl FnOnce(&mut W) -> T) -> Option<T> {
+        Some(act(&mut *self.shared.writer.lock().ok()?))
     }
 
     /// Hands a request over and waits until it is committed or refused.
@@ -329,7 +335,7 @@ mod tests {
         let (open, gate) = std::sync::mpsc::channel();
         let book = Book { gate: Some(gate), ..Book::default() };
         let committed = book.committed.clone();
-        let group = GroupCommit::start(book, TOGETHER).unwrap();
+        let group = GroupCommit::start("punk-writer", book, TOGETHER).unwrap();
         let callers: Vec<_> = (0..100)
             .map(|n| {
                 tokio::spawn({
@@ -357,7 +363,8 @@ mod tests {
     #[tokio::test]
     async fn a_failed_commit_is_told_to_everybody_in_it() {
         let (open, gate) = std::sync::mpsc::channel();
-        let group = GroupCommit::start(Book { gate: Some(gate), ..Book::default() }, TOGETHER).unwrap();
+        let group = GroupCommit::start("punk-writer", Book { gate: Some(gate), ..Book::default() }, TOGETHER)
+            .unwrap();
         let callers: Vec<_> = [2, 666, 4]
             .map(|n| {
                 tokio::spawn({
@@ -383,7 +390,8 @@ mod tests {
     #[tokio::test]
     async fn a_transaction_that_cannot_begin_is_told_to_everybody_who_waits_for_one() {
         let (open, gate) = std::sync::mpsc::channel::<()>();
-        let group = GroupCommit::start(Book { gate: Some(gate), ..Book::default() }, TOGETHER).unwrap();
+        let group = GroupCommit::start("punk-writer", Book { gate: Some(gate), ..Book::default() }, TOGETHER)
+            .unwrap();
         let callers: Vec<_> = [2, 4, 6]
             .map(|n| {
                 tokio::spawn({
@@ -404,7 +412,7 @@ mod tests {
     async fn a_caller_never_waits_itself_for_a_lock_that_somebody_else_has() {
         let book = Book { locked: true, ..Book::default() };
         let threads = book.threads.clone();
-        let group = GroupCommit::start(book, Options { alone: true, ..TOGETHER }).unwrap();
+        let group = GroupCommit::start("punk-writer", book, Options { alone: true, ..TOGETHER }).unwrap();
         assert_eq!(group.submit(2).await, Ok(20));
         assert_ne!(threads.lock().unwrap().as_slice(), [thread::current().id()], "the thread wrote it");
     }
@@ -413,7 +421,7 @@ mod tests {
     async fn nobody_joins_a_transaction_that_is_spoilt() {
         let book = Book::default();
         let committed = book.committed.clone();
-        let group = GroupCommit::start(book, TOGETHER).unwrap();
+        let group = GroupCommit::start("punk-writer", book, TOGETHER).unwrap();
         for round in 0..50 {
             assert_eq!(group.submit(404).await, Err(SubmitError::Refused("torn")));
             assert_eq!(
@@ -430,7 +438,8 @@ mod tests {
         let (open, gate) = std::sync::mpsc::channel();
         let book = Book { gate: Some(gate), ..Book::default() };
         let committed = book.committed.clone();
-        let group = GroupCommit::start(book, Options { queue: 2, batch: 4, ..TOGETHER }).unwrap();
+        let group =
+            GroupCommit::start("punk-writer", book, Options { queue: 2, batch: 4, ..TOGETHER }).unwrap();
         let callers: Vec<_> = (0..50)
             .map(|n| {
                 tokio::spawn({
@@ -454,14 +463,14 @@ mod tests {
 
     #[tokio::test]
     async fn when_the_writer_panics_nobody_waits_for_ever() {
-        let group = GroupCommit::start(Book::default(), TOGETHER).unwrap();
+        let group = GroupCommit::start("punk-writer", Book::default(), TOGETHER).unwrap();
         assert_eq!(group.submit(1_313).await, Err(SubmitError::Gone));
         assert_eq!(group.submit(2).await, Err(SubmitError::Gone));
     }
 
     #[tokio::test]
     async fn when_a_caller_panics_writing_alone_nobody_waits_for_ever() {
-        let group = GroupCommit::start(Book::default(), Options::default()).unwrap();
+        let group = GroupCommit::start("punk-writer", Book::default(), Options::default()).unwrap();
         let alone = tokio::spawn({
             let group = group.clone();
             async move { group.submit(1_313).await }
@@ -474,7 +483,7 @@ mod tests {
     async fn a_lone_caller_writes_itself_and_hears_the_same_truth() {
         let book = Book::default();
         let (committed, threads) = (book.committed.clone(), book.threads.clone());
-        let group = GroupCommit::start(book, Options::default()).unwrap();
+        let group = GroupCommit::start("punk-writer", book, Options::default()).unwrap();
         assert_eq!(group.submit(2).await, Ok(20));
         assert_eq!(group.submit(3).await, Err(SubmitError::Refused("odd")));
         assert_eq!(group.submit(666).await, Err(SubmitError::Refused("full")));
@@ -488,7 +497,7 @@ mod tests {
     fn many_threads_at_once_each_commit_once_and_the_housekeeping_is_done_by_the_writers_thread() {
         let book = Book { untidy_after: 1, ..Book::default() };
         let (committed, tidied) = (book.committed.clone(), book.tidied.clone());
-        let group = GroupCommit::start(book, Options::default()).unwrap();
+        let group = GroupCommit::start("punk-writer", book, Options::default()).unwrap();
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).build().unwrap();
         runtime.block_on(async {
             let callers: Vec<_> = (1_000..1_400u64)

@@ -250,6 +250,19 @@ impl Meters {
         self.settle(settlement.id, spent);
     }
 
+    /// The same, but what is not known stays so. Whether all of it was known.
+    pub(crate) fn settle_known(&mut self, settlement: &Settlement) -> bool {
+        self.release(settlement.id);
+        let mut all = true;
+        for (key, amount) in &settlement.spent {
+            match self.spent.get_mut(key) {
+                Some(spent) => *spent = add(*spent, *amount),
+                None => all = false,
+            }
+        }
+        all
+    }
+
     /// Of which of these it is not known what is spent.
     pub(crate) fn unknown(&self, keys: impl Iterator<Item = MeterKey>) -> BTreeSet<MeterKey> {
         keys.filter(|key| !self.spent.contains_key(key)).collect()

@@ -85,7 +85,11 @@ fn a_changed_byte_in_a_segment_is_found() {
     let checked = check(&path).unwrap();
     assert!(checked.events > 0 && checked.runs > 0);
     let connection = rusqlite::Connection::open(&path).unwrap();
-    connection.execute("UPDATE segments SET body = CAST(replace(CAST(body AS TEXT), '\"type\":\"', '\"type\":\"x') AS BLOB) WHERE id = 1", []).unwrap();
+    let select = "SELECT body FROM segments WHERE id = 1";
+    let mut body: Vec<u8> = connection.query_row(select, [], |row| row.get(0)).unwrap();
+    let place = body.windows(8).position(|window| window == b"\"type\":\"").unwrap();
+    body[place + 8] ^= 1;
+    connection.execute("UPDATE segments SET body = ? WHERE id = 1", [body]).unwrap();
     drop(connection);
     assert!(matches!(check(&path), Err(StoreError::Damaged(_))));
 }

@@ -26,13 +26,13 @@ impl ApiKeyStore for SqliteTenant {
                 .query_map(params![Sql(tenant), before, limit.get()], parse)?
                 .collect()
         };
-        self.store.inner.read(move |connection| read(connection).map_err(unavailable)).await
+        self.store.inner.read_aside(move |connection| read(connection).map_err(unavailable)).await
     }
 
     async fn api_key(&self, id: ApiKeyId) -> Result<Option<ApiKey>, StoreError> {
         let tenant = self.tenant;
         let read = move |connection: &Connection| Ok(by_id(connection, tenant, id)?.map(|(key, _)| key));
-        self.store.inner.read(move |connection| read(connection).map_err(unavailable)).await
+        self.store.inner.read_aside(move |connection| read(connection).map_err(unavailable)).await
     }
 }
 

@@ -15,9 +15,9 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags};
 use tempfile::NamedTempFile;
 
-use super::beside;
 use super::check::{Checked, check};
 use super::row::unavailable;
+use super::{ahead, beside};
 use crate::error::StoreError;
 
 /// How often the progress is told.
@@ -100,13 +100,18 @@ pub(super) fn copy(
     if !source.try_exists().map_err(|cause| BackupError::Io { path: source.to_owned(), cause })? {
         return Err(BackupError::NoDatabase(source.to_owned()));
     }
-    let connection =
-        Connection::open_with_flags(source, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(unavailable)?;
-    let of = size(&connection).map_err(unavailable)?;
     let mut name = target.file_name().unwrap_or_default().to_owned();
     name.push(".");
     let file =
         tempfile::Builder::new().prefix(&name).suffix(".partial").tempfile_in(folder(target)).map_err(io)?;
+    match ahead::catch_up(source) {
+        // Of what is damaged, what can be read is saved; the copy is looked at by itself.
+        Err(StoreError::Damaged(what)) => tracing::warn!(what, "the copy has what is in the database alone"),
+        caught_up => caught_up?,
+    }
+    let connection =
+        Connection::open_with_flags(source, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(unavailable)?;
+    let of = size(&connection).map_err(unavailable)?;
     let path = file.path().to_str().ok_or_else(|| {
         io(std::io::Error::new(std::io::ErrorKind::InvalidFilename, "SQLite wants a name in UTF-8"))
     })?;

@@ -63,7 +63,12 @@ impl CacheStore for SqliteTenant {
             }
             Ok(Some(row))
         };
-        let found = self.store.inner.read(read).await?;
+        let is_queued = self.store.inner.ahead.as_ref().is_some_and(|(ahead, _)| ahead.changes(&place));
+        let found = match is_queued {
+            true => self.store.inner.read(read).await?,
+            // What it points to or is sealed with is never taken away by what is queued.
+            false => self.store.inner.read_aside(read).await?,
+        };
         if let (Some(row @ CacheRow { subject: None, held: CacheHeld::Run(_), .. }), Some(asked_in)) =
             (&found, asked_in)
         {
@@ -146,7 +151,8 @@ impl SqliteTenant {
 /// An entry as it is kept: a value is sealed, if it is about somebody.
 pub(super) struct PreparedEntry {
     pub(super) row: CacheRow,
-    bound: Option<NonZeroU32>,
+    /// The bound, if it sees to it.
+    pub(super) bound: Option<NonZeroU32>,
 }
 
 impl PreparedEntry {
@@ -169,9 +175,9 @@ pub(super) fn put(
     connection: &Connection,
     touched: &mut Touched,
     tenant: TenantId,
-    entry: PreparedEntry,
+    entry: &PreparedEntry,
 ) -> rusqlite::Result<()> {
-    let mut row = entry.row;
+    let mut row = entry.row.clone();
     let place = (tenant, row.kind, row.key);
     if let Some(hits) = touched.0.remove(&place) {
         // They are those of the entry before it, which may stay.

@@ -8,13 +8,13 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use ledger::Event;
-use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Row};
 use schema::{Digest, RunId, Seq, SubjectId, TenantId};
 
 use super::row::{Sql, unavailable};
 use super::{
-    api_key, beside, cache, conduct, event, job, log, meter, pool, record, run, slot, sums, tenant, wal,
+    ahead, api_key, beside, cache, conduct, event, job, log, meter, pool, record, run, slot, sums, tenant,
+    wal,
 };
 use crate::error::StoreError;
 use crate::filter::Traits;
@@ -44,6 +44,12 @@ pub fn check(path: &Path) -> Result<Checked, StoreError> {
     {
         return Err(StoreError::Damaged(damage.to_string()));
     }
+    ahead::catch_up(path)?;
+    check_database(path)
+}
+
+/// Checks what is in the database at `path`, without what is in its journal only.
+pub(super) fn check_database(path: &Path) -> Result<Checked, StoreError> {
     let connection = pool::read_only(path).map_err(unavailable)?;
     // One snapshot for everything, so that a writer does not look like damage.
     let snapshot = connection.unchecked_transaction().map_err(unavailable)?;
@@ -73,6 +79,7 @@ pub fn check(path: &Path) -> Result<Checked, StoreError> {
     visit(&snapshot, "SELECT row, id FROM tenants", |row| tenant::parse(row).map(drop))?;
     visit(&snapshot, "SELECT row, tenant FROM settings", |row| tenant::parse_settings(row).map(drop))?;
     visit(&snapshot, record::all(), |row| record::parse(row).map(drop))?;
+    visit(&snapshot, "SELECT name, applied, sum FROM ahead", |row| ahead::parse(row).map(drop))?;
     visit(&snapshot, "SELECT tenant, meter, since, spent, sum FROM meters", |row| {
         meter::parse(row).map(drop)
     })?;
@@ -226,11 +233,4 @@ fn visit(
 
 fn damaged(what: String) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Blob, what.into())
-}
-
-/// The events of a segment, with what is sealed left as digests.
-pub(super) fn parse(run: RunId, body: ValueRef<'_>) -> Result<Vec<Event>, StoreError> {
-    let damaged = |error| StoreError::Damaged(format!("a segment of run {run} cannot be read: {error}"));
-    let body = body.as_blob().map_err(|error| damaged(error.to_string()))?;
-    serde_json::from_slice(body).map_err(|error| damaged(error.to_string()))
 }

@@ -17,10 +17,10 @@ use super::record::{self, PreparedRecord};
 use super::row::{Sql, unavailable};
 use super::run::Written;
 use super::slot::Slots;
-use super::writer::{Request, WriteError};
-use super::{SqliteTenant, api_key, checkpoint, job, log, retention, run, subject, sums, tenant};
+use super::writer::WriteError;
+use super::{SqliteTenant, api_key, checkpoint, job, log, pack, retention, run, subject, sums, tenant};
 use crate::api_key::KeyChange;
-use crate::cache::CacheKind;
+use crate::cache::{CacheHeld, CacheKind};
 use crate::commit::{Append, Commit, CommitError, Seal, Settle};
 use crate::error::StoreError;
 use crate::event::EventStore;
@@ -40,8 +40,8 @@ impl EventStore for SqliteTenant {
             let keys = self.keys_for(&commit).await?;
             let cache_keys = self.cache_keys_for(&commit).await?;
             let prepared = Prepared::new(self.tenant, &commit, &keys, &cache_keys)?;
-            match inner.write(Request::Commit(Box::new(prepared))).await {
-                Ok(_) => break,
+            match inner.commit(Arc::new(prepared)).await {
+                Ok(()) => break,
                 // Erased since it was last looked up: what comes after that is sealed anew.
                 Err(WriteError::KeyGone(subject)) => inner.keys.forget(subject),
                 Err(error) => return Err(error.into()),
@@ -52,7 +52,7 @@ impl EventStore for SqliteTenant {
             inner.keys.forget(*subject);
         }
         if !commit.erase.is_empty()
-            && let Err(error) = inner.read(|connection| shred(connection).map_err(unavailable)).await
+            && let Err(error) = inner.read_aside(|connection| shred(connection).map_err(unavailable)).await
         {
             // The erasure is committed, and that is what the caller asks; the log is written over in time.
             tracing::warn!(error = &error as &dyn std::error::Error, "an erased key is still in the log");
@@ -79,31 +79,31 @@ fn shred(connection: &Connection) -> rusqlite::Result<()> {
 
 /// A commit with everything done to it that can be done before the one writer is asked.
 pub(super) struct Prepared {
-    tenant: TenantId,
-    appends: Vec<PreparedAppend>,
-    policies: Vec<(Digest, String)>,
+    pub(super) tenant: TenantId,
+    pub(super) appends: Vec<PreparedAppend>,
+    pub(super) policies: Vec<(Digest, String)>,
     jobs: Vec<NewJob>,
-    erase: Vec<SubjectId>,
+    pub(super) erase: Vec<SubjectId>,
     seal: Vec<Seal>,
     made: Vec<(ApiKey, Digest)>,
     revoked: Vec<(ApiKeyId, Timestamp)>,
     tenants: Vec<Tenant>,
     settings: Option<Map<String, Value>>,
-    cache: Vec<PreparedEntry>,
-    touched: Vec<(CacheKind, Digest)>,
+    pub(super) cache: Vec<PreparedEntry>,
+    pub(super) touched: Vec<(CacheKind, Digest)>,
     records: Vec<PreparedRecord>,
-    settled: Vec<Settlement>,
+    pub(super) settled: Vec<Settlement>,
 }
 
-struct PreparedAppend {
-    run: RunId,
+pub(super) struct PreparedAppend {
+    pub(super) run: RunId,
     expected: Seq,
     last: Seq,
-    settle: Settle,
+    pub(super) settle: Settle,
     /// The events as they are kept.
-    kept: Kept,
+    pub(super) kept: Kept,
     /// Whose key seals them.
-    subject: Option<SubjectId>,
+    pub(super) subject: Option<SubjectId>,
     place: Place,
 }
 
@@ -120,6 +120,62 @@ enum Place {
 }
 
 impl Prepared {
+    /// One that does nothing.
+    pub(super) fn empty(tenant: TenantId) -> Self {
+        Self {
+            tenant,
+            appends: Vec::new(),
+            policies: Vec::new(),
+            jobs: Vec::new(),
+            erase: Vec::new(),
+            seal: Vec::new(),
+            made: Vec::new(),
+            revoked: Vec::new(),
+            tenants: Vec::new(),
+            settings: None,
+            cache: Vec::new(),
+            touched: Vec::new(),
+            records: Vec::new(),
+            settled: Vec::new(),
+        }
+    }
+
+    /// Whether all it does is begin runs, with what goes along with them: then nothing of it can be refused, except that
+    /// they have begun already or that somebody's key is gone.
+    pub(super) fn is_plain(&self) -> bool {
+        let Self { jobs, erase, seal, made, revoked, tenants, settings, records, .. } = self;
+        let none = jobs.is_empty() && erase.is_empty() && seal.is_empty() && made.is_empty();
+        let none = none && revoked.is_empty() && tenants.is_empty() && settings.is_none();
+        let begins = |append: &PreparedAppend| matches!(append.place, Place::Begins { .. });
+        none && records.is_empty() && !self.appends.is_empty() && self.appends.iter().all(begins)
+    }
+
+    /// The runs that it begins.
+    pub(super) fn begun(&self) -> impl Iterator<Item = RunId> {
+        let begins = |append: &&PreparedAppend| append.expected == Seq::START;
+        self.appends.iter().filter(begins).map(|append| append.run)
+    }
+
+    /// Whose keys seal something of it.
+    pub(super) fn subjects(&self) -> impl Iterator<Item = SubjectId> {
+        let held = self.cache.iter().filter_map(|entry| entry.row.subject);
+        self.appends.iter().filter_map(|append| append.subject).chain(held)
+    }
+
+    /// About how many bytes it is.
+    pub(super) fn size(&self) -> usize {
+        let value = |entry: &PreparedEntry| match &entry.row.held {
+            CacheHeld::Value(value) => value.len(),
+            CacheHeld::Run(_) => 0,
+        };
+        let append = |append: &PreparedAppend| {
+            512 + append.kept.body.len() + append.kept.sealed.as_ref().map_or(0, Vec::len)
+        };
+        self.appends.iter().map(append).sum::<usize>()
+            + self.policies.iter().map(|(_, text)| text.len()).sum::<usize>()
+            + self.cache.iter().map(|entry| 256 + value(entry)).sum::<usize>()
+    }
+
     /// Whether it gives something up that entries of the cache may point to.
     pub(super) fn gives_up(&self) -> bool {
         !(self.erase.is_empty() && self.seal.is_empty())
@@ -128,6 +184,11 @@ impl Prepared {
     /// The entries of the cache that it puts.
     pub(super) fn entries(&self) -> impl Iterator<Item = (TenantId, CacheKind, Digest)> {
         self.cache.iter().map(|entry| (self.tenant, entry.row.kind, entry.row.key))
+    }
+
+    /// The entries of the cache that served.
+    pub(super) fn served(&self) -> impl Iterator<Item = (TenantId, CacheKind, Digest)> {
+        self.touched.iter().map(|(kind, key)| (self.tenant, *kind, *key))
     }
 
     /// Whether it makes API keys or takes some back.
@@ -177,15 +238,35 @@ impl PreparedAppend {
             let begin = events.follows(tenant, Seq::START, Digest::ZERO);
             begin.map_err(|cause| CommitError::Refused { run, cause })?;
         }
-        let kept = keep_segment(tenant, run, events, key)?;
-        let subject = key.map(|key| key.id);
+        let mut kept = keep_segment(tenant, run, events, key)?;
+        kept.body = pack::pack(&kept.body);
+        Ok(Self::of(tenant, events, *settle, kept, key.map(|key| key.id)))
+    }
+
+    /// These events, which are kept like this.
+    pub(super) fn of(
+        tenant: TenantId,
+        events: &Recorded,
+        settle: Settle,
+        kept: Kept,
+        subject: Option<SubjectId>,
+    ) -> Self {
+        let (run, expected) = (events.run(), events.after());
         let mut adds = Sums::default();
         let row = if expected == Seq::START { adds.follow(None, run, events) } else { None };
         let place = match row {
             Some(row) => Place::Begins { new: Box::new(Written::new(tenant, row, subject)), adds },
             None => Place::Continues(events.clone()),
         };
-        Ok(Self { run, expected, last: events.end().0, settle: *settle, kept, subject, place })
+        Self { run, expected, last: events.end().0, settle, kept, subject, place }
+    }
+
+    /// Where the run ends, if it begins with these events.
+    pub(super) fn end(&self) -> Option<(Seq, Digest)> {
+        match &self.place {
+            Place::Begins { new, .. } => Some((new.row.seq, new.row.head)),
+            Place::Continues(_) => None,
+        }
     }
 }
 
@@ -194,11 +275,11 @@ impl PreparedAppend {
 pub(super) fn write(
     connection: &Connection,
     memory: &mut Memory,
-    prepared: Prepared,
+    prepared: &Prepared,
 ) -> Result<Vec<Settled>, WriteError> {
     let Prepared {
         tenant,
-        mut appends,
+        appends,
         policies,
         jobs,
         erase,
@@ -212,28 +293,28 @@ pub(super) fn write(
         records,
         settled,
     } = prepared;
-    let held = cache.iter().filter_map(|entry| entry.row.subject);
-    for subject in appends.iter().filter_map(|append| append.subject).chain(held) {
+    let tenant = *tenant;
+    for subject in prepared.subjects() {
         if !subject::is_known(connection, tenant, subject)? {
             return Err(WriteError::KeyGone(subject));
         }
     }
-    for subject in &erase {
+    for subject in erase {
         if !subject::is_known(connection, tenant, *subject)? {
             return Err(WriteError::NoSubject(*subject));
         }
     }
-    for run in &seal {
+    for run in seal {
         retention::check(connection, tenant, *run)?;
     }
-    api_key::check(connection, tenant, &made, &revoked)?;
-    record::check(connection, tenant, &records)?;
-    let (heads, added) = place_all(connection, &mut memory.slots, tenant, &mut appends)?;
+    api_key::check(connection, tenant, made, revoked)?;
+    record::check(connection, tenant, records)?;
+    let (heads, added) = place_all(connection, &mut memory.slots, tenant, appends)?;
     sums::add(connection, memory, tenant, added)?;
     for (digest, text) in policies {
         let mut insert = connection
             .prepare_cached("INSERT OR IGNORE INTO policies (tenant, digest, body) VALUES (?, ?, ?)")?;
-        insert.execute(params![Sql(tenant), Sql(digest), text])?;
+        insert.execute(params![Sql(tenant), Sql(*digest), text])?;
     }
     for (append, head) in appends.iter().zip(heads) {
         let PreparedAppend { run, expected, last, settle, kept, subject, .. } = append;
@@ -271,23 +352,23 @@ pub(super) fn write(
         cache::put(connection, &mut memory.touched, tenant, entry)?;
     }
     for (kind, key) in touched {
-        memory.touched.add(tenant, kind, key);
+        memory.touched.add(tenant, *kind, *key);
     }
     for subject in erase {
-        subject::erase(connection, tenant, subject)?;
+        subject::erase(connection, tenant, *subject)?;
     }
     for run in seal {
-        retention::seal(connection, &mut memory.next_leaf, tenant, run)?;
+        retention::seal(connection, &mut memory.next_leaf, tenant, *run)?;
     }
-    api_key::write(connection, tenant, &made, &revoked)?;
-    record::write(connection, tenant, &records)?;
-    for new in &tenants {
+    api_key::write(connection, tenant, made, revoked)?;
+    record::write(connection, tenant, records)?;
+    for new in tenants {
         tenant::put(connection, new)?;
     }
-    if let Some(settings) = &settings {
+    if let Some(settings) = settings {
         tenant::set(connection, tenant, settings)?;
     }
-    for new in &jobs {
+    for new in jobs {
         job::insert(connection, tenant, new)?;
     }
     let settle = |settlement| meter::settle(connection, &mut memory.meters, tenant, settlement);
@@ -300,12 +381,12 @@ fn place_all(
     connection: &Connection,
     slots: &mut Slots,
     tenant: TenantId,
-    appends: &mut [PreparedAppend],
+    appends: &[PreparedAppend],
 ) -> Result<(Vec<Digest>, Sums), WriteError> {
     if let [PreparedAppend { run, expected, place: Place::Begins { new, adds }, .. }] = appends {
         let slot = slots.of(connection, tenant, &new.traits)?;
         if run::insert(connection, tenant, new, slot)? {
-            return Ok((vec![new.row.head], std::mem::take(adds)));
+            return Ok((vec![new.row.head], adds.clone()));
         }
         let (actual, _, _) = stands(connection, tenant, *run)?;
         return Err(WriteError::Moved { run: *run, expected: *expected, actual });
@@ -459,8 +540,8 @@ fn visit(
         let body = row.get_ref(0).map_err(failed)?.as_blob().map_err(|error| damaged(&error))?;
         let sealed = keys.map(|_| sealed(row)).transpose().map_err(failed)?.flatten();
         let segment = match keys {
-            Some(keys) => keys.open(tenant, run, body, sealed)?,
-            None => serde_json::from_slice(body).map_err(|error| damaged(&error))?,
+            Some(keys) => keys.open(tenant, run, &text(run, body)?, sealed)?,
+            None => parse(run, body)?,
         };
         for event in segment {
             if !wants_more(event)? {
@@ -469,6 +550,18 @@ fn visit(
         }
     }
     Ok(())
+}
+
+/// The events of a segment, with what is sealed left as digests.
+pub(super) fn parse(run: RunId, body: &[u8]) -> Result<Vec<Event>, StoreError> {
+    let damaged = |error| StoreError::Damaged(format!("a segment of run {run} cannot be read: {error}"));
+    serde_json::from_slice(&text(run, body)?).map_err(damaged)
+}
+
+/// The text of a segment.
+fn text(run: RunId, body: &[u8]) -> Result<Vec<u8>, StoreError> {
+    let damaged = || StoreError::Damaged(format!("a segment of run {run} is not as it was written"));
+    pack::unpack(body).ok_or_else(damaged)
 }
 
 /// The sealed values of a segment's row, and whose key opens them.

@@ -70,7 +70,7 @@ pub(super) fn before_use(path: &Path, check: Check) -> Result<Looked, OpenError>
             Ok(Looked::Whole)
         }
         Ok(Standing::Current) if matches!(check, Check::UpTo(bytes) if size <= bytes) => {
-            check::check(path).map_err(refused)?;
+            check::check_database(path).map_err(refused)?;
             Ok(Looked::Whole)
         }
         Ok(_) if size <= PAGES_FIRST => {
@@ -88,7 +88,7 @@ pub(super) fn before_use(path: &Path, check: Check) -> Result<Looked, OpenError>
 /// Checks the whole database on a thread of its own, and says so when it is not good.
 pub(super) fn in_background(path: &Path, found: Found) -> std::io::Result<()> {
     let path = path.to_owned();
-    let check = move || match check::check(&path) {
+    let check = move || match check::check_database(&path) {
         Ok(checked) => tracing::info!(events = checked.events, runs = checked.runs, "the database is good"),
         Err(StoreError::Damaged(what)) => {
             tracing::error!(database = %path.display(), damage = what, "the database is damaged and takes no more writes");
@@ -121,13 +121,20 @@ mod tests {
             story.run
         };
         let connection = rusqlite::Connection::open(&path).unwrap();
-        let change =
-            "UPDATE segments SET body = CAST(replace(CAST(body AS TEXT), 'completed', 'forgotten') AS BLOB)";
-        connection.execute(change, []).unwrap();
+        let body: Vec<u8> = connection.query_row("SELECT body FROM segments", [], |row| row.get(0)).unwrap();
+        let place = body.windows(9).position(|window| window == b"completed").unwrap();
+        let changed = [&body[..place], b"forgotten", &body[place + 9..]].concat();
+        connection.execute("UPDATE segments SET body = ?", [changed]).unwrap();
         drop(connection);
 
-        let store = SqliteStore::open_checking(&path, Durability::Commit, Options::default(), Check::UpTo(0))
-            .unwrap();
+        let store = SqliteStore::open_checking(
+            &path,
+            Durability::Commit,
+            Options::default(),
+            Check::UpTo(0),
+            super::super::ahead::LINGER,
+        )
+        .unwrap();
         while store.inner.found.nothing().is_ok() {
             tokio::task::yield_now().await;
         }

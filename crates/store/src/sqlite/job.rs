@@ -71,7 +71,7 @@ impl JobQueue for SqliteJobs {
 
     async fn next_due(&self, kinds: &[String]) -> Result<Option<Timestamp>, StoreError> {
         let kinds = kinds.to_vec();
-        self.store.inner.read(move |connection| next_due(connection, &kinds).map_err(unavailable)).await
+        self.store.inner.read_aside(move |connection| next_due(connection, &kinds).map_err(unavailable)).await
     }
 
     async fn changed(&self) {
@@ -95,7 +95,7 @@ impl JobStore for SqliteTenant {
                 .prepare_cached(&format!("SELECT {COLUMNS} FROM jobs WHERE tenant = ? AND id = ?"))?;
             select.query_row(params![Sql(tenant), Sql(job)], parse).optional()
         };
-        self.store.inner.read(move |connection| read(connection).map_err(unavailable)).await
+        self.store.inner.read_aside(move |connection| read(connection).map_err(unavailable)).await
     }
 
     async fn jobs(
@@ -115,7 +115,7 @@ impl JobStore for SqliteTenant {
                 .query_map(params![Sql(tenant), before, state.map(Sql), limit.get()], parse)?
                 .collect()
         };
-        self.store.inner.read(move |connection| read(connection).map_err(unavailable)).await
+        self.store.inner.read_aside(move |connection| read(connection).map_err(unavailable)).await
     }
 
     async fn requeue(&self, job: JobId, now: Timestamp) -> Result<bool, StoreError> {

@@ -64,6 +64,7 @@ mod tests {
     use schema::{Digest, RunId, TenantId, Timestamp};
     use serde_json::{Value, json};
 
+    use super::super::ahead::{Ahead, LINGER};
     use super::super::checkpoint::Checkpointer;
     use super::super::event::Prepared;
     use super::super::writer::{Request, SqliteWriter, WriteError};
@@ -91,8 +92,9 @@ mod tests {
             let path = folder.path().join("punk.db");
             let mut connection = connect(&path, Durability::Commit).unwrap();
             migrate::run(&mut connection, &path).unwrap();
+            let ahead = Arc::new(Ahead::begin(&connection, &path, Durability::Commit, LINGER).unwrap());
             let checkpointer = Checkpointer::start(&mut connection, &path).unwrap();
-            let writer = SqliteWriter::new(connection, checkpointer, Arc::default(), Arc::default());
+            let writer = SqliteWriter::new(connection, checkpointer, Arc::default(), Arc::default(), ahead);
             Self { writer, reader: Connection::open(&path).unwrap(), _folder: folder }
         }
 
@@ -133,7 +135,7 @@ mod tests {
 
     fn prepared(commit: &Commit) -> Request {
         let none = vec![None; commit.appends.len() + commit.cache.len()];
-        Request::Commit(Box::new(Prepared::new(TENANT, commit, &none, &none).unwrap()))
+        Request::Commit(Arc::new(Prepared::new(TENANT, commit, &none, &none).unwrap()))
     }
 
     /// A whole run that spends 5.

@@ -1,17 +1,18 @@
 //! Meters in SQLite: what is spent is in the database, what is reserved is in memory, for one process owns both.
 //!
 //! What is spent is in memory too, for meters that were asked for, so that a reservation waits for no disk. Memory learns
-//! of a settlement when its commit has succeeded, and of the end of its reservation in the same step. What it does not know
+//! of a settlement when its commit is acknowledged, and of the end of its reservation in the same step. What it does not know
 //! it reads: only where nothing is reserved, so that what it reads has nothing to be out of step with.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use schema::{Digest, Seq, TenantId, Timestamp};
 
 use super::due::Due;
+use super::event::Prepared;
 use super::row::{Sql, damaged, unavailable};
 use super::sum::sum;
 use super::writer::{Reply, Request};
@@ -117,6 +118,19 @@ impl AllMeters {
         let mut tenants = self.lock();
         for (tenant, id, spent) in settled.drain(..) {
             tenants.entry(tenant).or_default().meters.settle(id, spent);
+        }
+    }
+
+    /// Takes note of what is acknowledged while it is on its way into the database, in the same step as `tell` tells of it.
+    /// A meter that is not known stays so: whoever reads it next finds all of it, and whoever is reading it reads it again.
+    pub(super) fn acknowledge(&self, commits: &[Arc<Prepared>], tell: impl FnOnce()) {
+        let mut tenants = self.lock();
+        tell();
+        for commit in commits {
+            let Known { meters, forgotten } = tenants.entry(commit.tenant).or_default();
+            for settlement in &commit.settled {
+                *forgotten += u64::from(!meters.settle_known(settlement));
+            }
         }
     }
 

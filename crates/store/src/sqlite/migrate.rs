@@ -10,6 +10,7 @@ const STEPS: &[Step] = &[
     Step { version: 2, name: "seal_and_retain", sql: include_str!("migrations/0002_seal_and_retain.sql") },
     Step { version: 3, name: "gateway", sql: include_str!("migrations/0003_gateway.sql") },
     Step { version: 4, name: "governance", sql: include_str!("migrations/0004_governance.sql") },
+    Step { version: 5, name: "ahead", sql: include_str!("migrations/0005_ahead.sql") },
 ];
 
 struct Step {

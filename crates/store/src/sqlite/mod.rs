@@ -1,8 +1,9 @@
 //! The embedded store: one SQLite file, one writer with group commit, a few readers.
 //!
-//! `writer.rs` owns the one connection that writes; `pool.rs` hands out those that read; `migrate.rs` brings the schema
-//! up to date before either exists. The files by noun hold the SQL. `backup.rs` and `restore.rs` are for whoever runs it.
+//! `ahead/` is the journal that most commits go to first; `writer.rs` owns the one connection that writes; `pool.rs` hands out
+//! those that read; `migrate.rs` brings the schema up to date before any of them exists. The files by noun hold the SQL. `backup.rs` and `restore.rs` are for whoever runs it.
 
+mod ahead;
 mod api_key;
 mod backup;
 mod cache;
@@ -18,6 +19,7 @@ mod log;
 mod memory;
 mod meter;
 mod migrate;
+mod pack;
 mod pool;
 mod presence;
 mod record;
@@ -43,6 +45,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 use schema::{ApiKey, Digest, Tenant, TenantId, Timestamp};
 use tokio::sync::{Notify, watch};
 
@@ -52,6 +55,8 @@ use crate::feed::Changes;
 use crate::group_commit::{GroupCommit, Options};
 use crate::sealing::{Keys, Masters};
 use crate::{JobQueue, Record, RecordKind, Store, TenantStore, View};
+use ahead::{Ahead, AheadWriter};
+pub use ahead::{read_journal, read_journal_record};
 pub use backup::{Backup, BackupError, Progress, backup};
 pub use check::{Checked, check};
 use checkpoint::Checkpointer;
@@ -134,6 +139,8 @@ pub struct SqliteStore {
 struct Inner {
     /// Absent in a store that was opened to read.
     writer: Option<GroupCommit<SqliteWriter>>,
+    /// What is acknowledged and not in the database yet, and who writes that.
+    ahead: Option<(Arc<Ahead>, GroupCommit<AheadWriter>)>,
     readers: Pool,
     logs: LogCache,
     keys: Keys,
@@ -170,7 +177,7 @@ impl SqliteStore {
     /// # Errors
     /// See [`OpenError`].
     pub fn open_with(path: &Path, durability: Durability, options: Options) -> Result<Self, OpenError> {
-        Self::open_checking(path, durability, options, Check::UpTo(guard::CHECK_FIRST))
+        Self::open_checking(path, durability, options, Check::UpTo(guard::CHECK_FIRST), ahead::LINGER)
     }
 
     /// Opens a database whose derived rows may be wrong, to make them again. Its pages must be good, and its log.
@@ -178,7 +185,7 @@ impl SqliteStore {
     /// # Errors
     /// See [`OpenError`].
     pub fn open_to_repair(path: &Path) -> Result<Self, OpenError> {
-        Self::open_checking(path, Durability::Fsync, Options::default(), Check::PagesOnly)
+        Self::open_checking(path, Durability::Fsync, Options::default(), Check::PagesOnly, ahead::LINGER)
     }
 
     fn open_checking(
@@ -186,25 +193,32 @@ impl SqliteStore {
         durability: Durability,
         options: Options,
         check: Check,
+        linger: Duration,
     ) -> Result<Self, OpenError> {
         let io = |cause| OpenError::Io { path: path.to_owned(), cause };
         let damaged = |cause| OpenError::NotADatabase { path: path.to_owned(), cause };
         let owner = own(path)?;
-        room::is_left(path)
-            .map_err(|cause| OpenError::Refused { path: path.to_owned(), cause: room::told(cause) })?;
+        let refused = |cause| OpenError::Refused { path: path.to_owned(), cause };
+        room::is_left(path).map_err(|cause| refused(room::told(cause)))?;
         private_file(path).map_err(io)?;
         let looked = guard::before_use(path, check)?;
         let mut connection = connect(path, durability).map_err(damaged)?;
         migrate::run(&mut connection, path)
             .map_err(|cause| OpenError::Migrate { path: path.to_owned(), cause })?;
+        let ahead = Arc::new(Ahead::begin(&connection, path, durability, linger).map_err(refused)?);
+        let highest = ahead::highest(&connection).map_err(damaged)?;
         let readers = Pool::open(path).map_err(damaged)?;
         let checkpointer = Checkpointer::start(&mut connection, path).map_err(damaged)?;
         // A disk may take its time; a caller's thread has other callers to serve.
         let options = Options { alone: options.alone && durability == Durability::Commit, ..options };
         let (meters, known) = (Arc::new(AllMeters::default()), Arc::new(KnownRows::default()));
-        let writer = SqliteWriter::new(connection, checkpointer, meters.clone(), known.clone());
-        let writer = GroupCommit::start(writer, options).map_err(io)?;
-        let store = Self::of(Some(writer), readers, meters, known, Some(owner));
+        let writer =
+            SqliteWriter::new(connection, checkpointer, meters.clone(), known.clone(), ahead.clone());
+        let writer = GroupCommit::start("punk-writer", writer, options).map_err(io)?;
+        let journal = AheadWriter::new(ahead.clone(), meters.clone(), known.clone(), highest);
+        let journal = GroupCommit::start("punk-journal", journal, options).map_err(io)?;
+        ahead.keep_up(writer.clone()).map_err(io)?;
+        let store = Self::of(Some(writer), Some((ahead, journal)), readers, meters, known, Some(owner));
         Presence::learn(&store.inner.presence, path);
         if looked == Looked::NotYet {
             guard::in_background(path, store.inner.found.clone()).map_err(io)?;
@@ -220,10 +234,11 @@ impl SqliteStore {
         let damaged = |cause| OpenError::NotADatabase { path: path.to_owned(), cause };
         let schema = |cause| OpenError::Migrate { path: path.to_owned(), cause };
         std::fs::metadata(path).map_err(|cause| OpenError::Io { path: path.to_owned(), cause })?;
+        ahead::catch_up(path).map_err(|cause| OpenError::Refused { path: path.to_owned(), cause })?;
         match migrate::standing(&pool::read_only(path).map_err(damaged)?).map_err(schema)? {
             migrate::Standing::Current => {
                 let readers = Pool::open(path).map_err(damaged)?;
-                Ok(Self::of(None, readers, Arc::default(), Arc::default(), None))
+                Ok(Self::of(None, None, readers, Arc::default(), Arc::default(), None))
             }
             migrate::Standing::Older => Err(schema(MigrateError::Older)),
         }
@@ -231,6 +246,7 @@ impl SqliteStore {
 
     fn of(
         writer: Option<GroupCommit<SqliteWriter>>,
+        ahead: Option<(Arc<Ahead>, GroupCommit<AheadWriter>)>,
         readers: Pool,
         meters: Arc<AllMeters>,
         known: Arc<KnownRows>,
@@ -242,6 +258,7 @@ impl SqliteStore {
         Self {
             inner: Arc::new(Inner {
                 writer,
+                ahead,
                 readers,
                 logs,
                 keys,
@@ -318,6 +335,8 @@ fn connect(path: &Path, durability: Durability) -> rusqlite::Result<Connection> 
     // What is deleted is overwritten: a key that was erased must not be found in a free page.
     connection.pragma_update(None, "secure_delete", true)?;
     connection.pragma_update(None, "cache_size", WRITER_CACHE)?;
+    // A plan that depended on the values would be made again with every one of them.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.busy_timeout(PATIENCE)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
@@ -351,7 +370,7 @@ impl Store for SqliteStore {
             Ok(_) => None,
             Err(generation) => Some(generation),
         };
-        let key = self.inner.read(move |connection| api_key::by_hash(connection, hash)).await?;
+        let key = self.inner.read_aside(move |connection| api_key::by_hash(connection, hash)).await?;
         if let (Some(key), Some(asked_in)) = (&key, asked_in) {
             self.inner.known.keys.learn(hash, key, asked_in);
         }
@@ -361,8 +380,7 @@ impl Store for SqliteStore {
     async fn ready(&self) -> Result<(), StoreError> {
         self.inner.write(writer::Request::Nothing).await?;
         let inner = self.inner.clone();
-        let room = tokio::task::spawn_blocking(move || room::is_left(inner.readers.path())).await;
-        room.map_err(StoreError::unavailable)?.map_err(room::told)
+        self.inner.on_a_thread(move || room::is_left(inner.readers.path()).map_err(room::told)).await
     }
 
     fn seal_with(&self, masters: Masters) {
@@ -379,7 +397,7 @@ impl Store for SqliteStore {
         limit: NonZeroU32,
     ) -> Result<Vec<Tenant>, StoreError> {
         self.inner
-            .read(move |connection| tenant::rows(connection, after, limit).map_err(row::unavailable))
+            .read_aside(move |connection| tenant::rows(connection, after, limit).map_err(row::unavailable))
             .await
     }
 
@@ -392,7 +410,7 @@ impl Store for SqliteStore {
     ) -> Result<Vec<(TenantId, Record)>, StoreError> {
         let group = group.to_owned();
         let read = move |connection: &Connection| record::due(connection, kind, &group, until, limit);
-        self.inner.read(move |connection| read(connection).map_err(row::unavailable)).await
+        self.inner.read_aside(move |connection| read(connection).map_err(row::unavailable)).await
     }
 
     async fn forget_meters(&self, before: i64) -> Result<u64, StoreError> {
@@ -409,15 +427,44 @@ impl Store for SqliteStore {
 }
 
 impl Inner {
-    /// Reads on a thread where waiting for the disk holds nobody up.
+    /// Reads on a thread where waiting for the disk holds nobody up. Whatever was acknowledged before is there.
     async fn read<T: Send + 'static>(
         self: &Arc<Self>,
         read: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let inner = self.clone();
-        tokio::task::spawn_blocking(move || inner.readers.with(read))
-            .await
-            .map_err(StoreError::unavailable)?
+        self.on_a_thread(move || {
+            inner.settle()?;
+            inner.readers.with(read)
+        })
+        .await
+    }
+
+    /// The same for what is never queued: what is acknowledged of it is in the database.
+    async fn read_aside<T: Send + 'static>(
+        self: &Arc<Self>,
+        read: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let inner = self.clone();
+        self.on_a_thread(move || inner.readers.with(read)).await
+    }
+
+    async fn on_a_thread<T: Send + 'static>(
+        &self,
+        act: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        tokio::task::spawn_blocking(act).await.map_err(StoreError::unavailable)?
+    }
+
+    /// Returns when the database has whatever was acknowledged before.
+    fn settle(&self) -> Result<(), StoreError> {
+        let (Some((ahead, _)), Some(writer)) = (&self.ahead, &self.writer) else { return Ok(()) };
+        let Some(newest) = ahead.waiting() else { return Ok(()) };
+        let settle = |writer: &mut SqliteWriter| {
+            // Whoever had the writer before may have done it.
+            if ahead.has_applied(newest) { Ok(()) } else { writer.settle() }
+        };
+        Ok(writer.act(settle).unwrap_or(Err(writer::WriteError::Gone))?)
     }
 
     /// Who writes, if anybody may.
@@ -432,5 +479,24 @@ impl Inner {
             SubmitError::Refused(error) => error,
             SubmitError::Gone => writer::WriteError::Gone,
         })
+    }
+}
+
+impl Drop for Inner {
+    /// Whoever opens the database next, with whatever program, finds all of it there.
+    fn drop(&mut self) {
+        if let Some((ahead, _)) = &self.ahead {
+            ahead.end();
+            match self.settle() {
+                Ok(()) => ahead.remove(),
+                Err(error) => {
+                    let error = &error as &dyn std::error::Error;
+                    tracing::warn!(
+                        error,
+                        "some commits are in the journal only, until the store is next opened"
+                    );
+                }
+            }
+        }
     }
 }

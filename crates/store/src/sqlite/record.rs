@@ -44,7 +44,7 @@ impl RecordStore for SqliteTenant {
     async fn record(&self, kind: RecordKind, id: &str) -> Result<Option<Record>, StoreError> {
         let (tenant, id) = (self.tenant, id.to_owned());
         let read = move |connection: &Connection| find(connection, tenant, kind, &id);
-        self.store.inner.read(move |connection| read(connection).map_err(unavailable)).await
+        self.store.inner.read_aside(move |connection| read(connection).map_err(unavailable)).await
     }
 
     async fn records(
@@ -69,7 +69,7 @@ impl RecordStore for SqliteTenant {
                 (Some(word), Some(key)) => list(BY_BOTH, params![tenant, kind, before, limit, key, word]),
             }
         };
-        self.store.inner.read(move |connection| read(connection).map_err(unavailable)).await
+        self.store.inner.read_aside(move |connection| read(connection).map_err(unavailable)).await
     }
 
     async fn record_counts(&self, kind: RecordKind) -> Result<BTreeMap<String, u64>, StoreError> {
@@ -84,7 +84,7 @@ impl RecordStore for SqliteTenant {
                 })?
                 .collect()
         };
-        self.store.inner.read(move |connection| read(connection).map_err(unavailable)).await
+        self.store.inner.read_aside(move |connection| read(connection).map_err(unavailable)).await
     }
 }
 

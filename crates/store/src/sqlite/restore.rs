@@ -18,11 +18,11 @@ use super::backup::{Backup, BackupError, Progress, copy, folder, sync_folder};
 use super::check::check;
 use super::migrate::{self, MigrateError, Standing};
 use super::row::unavailable;
-use super::{OpenError, beside, own, wal};
+use super::{OpenError, ahead, beside, own, wal};
 use crate::error::StoreError;
 
-/// Files of SQLite that hold a part of the database while they are there.
-const PARTS: [&str; 2] = ["-wal", "-journal"];
+/// Files that hold a part of the database while they are there: SQLite's, and our journal.
+const PARTS: [&str; 3] = ["-wal", "-journal", "-ahead"];
 
 /// What to do with a database that is there already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -181,6 +181,10 @@ fn verified(
 fn close(database: &Path) -> Result<(), RestoreError> {
     if !matches!(wal::damage(database), Ok(None)) {
         return Ok(());
+    }
+    if beside(database, "-ahead").exists() {
+        // What cannot be brought into the database leaves together with it.
+        let _ = ahead::apply_left(database);
     }
     let close = || {
         let connection = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_WRITE)?;

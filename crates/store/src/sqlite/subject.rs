@@ -20,7 +20,8 @@ impl SubjectStore for SqliteTenant {
     async fn subject(&self, subject: &Subject) -> Result<Option<SubjectId>, StoreError> {
         let (tenant, subject) = (self.tenant, subject.clone());
         let read = move |connection: &Connection| by_name(connection, tenant, &subject);
-        let row = self.store.inner.read(move |connection| read(connection).map_err(unavailable)).await?;
+        let row =
+            self.store.inner.read_aside(move |connection| read(connection).map_err(unavailable)).await?;
         Ok(row.map(|row| row.id))
     }
 

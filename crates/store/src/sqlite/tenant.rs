@@ -23,7 +23,8 @@ impl SettingsStore for SqliteTenant {
                 .query_row([Sql(tenant)], parse_settings)
                 .optional()
         };
-        let found = self.store.inner.read(move |connection| read(connection).map_err(unavailable)).await?;
+        let found =
+            self.store.inner.read_aside(move |connection| read(connection).map_err(unavailable)).await?;
         Ok(found.unwrap_or_default())
     }
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use ledger::Chain;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use schema::{Digest, RunId, SubjectId, TenantId, Timestamp};
 
 use super::row::{Sql, unavailable};
 use super::run::{self, Written};
 use super::writer::{Reply, Request, WriteError};
-use super::{SqliteStore, check, slot};
+use super::{SqliteStore, event, slot};
 use crate::cache::CacheRow;
 use crate::error::StoreError;
 use crate::run::RunRow;
@@ -112,9 +112,15 @@ fn events_of(connection: &Connection, tenant: TenantId, run: RunId) -> Result<Ru
             found.subject = subject.map(|Sql(id)| id);
             found.is_erased = row.get(2).map_err(unavailable)?;
         }
-        found.events.extend(check::parse(run, row.get_ref(0).map_err(unavailable)?)?);
+        found.events.extend(event::parse(run, body(run, row)?)?);
     }
     Ok(found)
+}
+
+/// The body of a segment.
+fn body<'r>(run: RunId, row: &'r Row<'_>) -> Result<&'r [u8], StoreError> {
+    let damaged = |error| StoreError::Damaged(format!("a segment of run {run} cannot be read: {error}"));
+    row.get_ref(0).map_err(unavailable)?.as_blob().map_err(damaged)
 }
 
 /// Makes the rows of the next runs again; says which was the last, unless that was all.
@@ -191,7 +197,7 @@ fn derive(connection: &Connection, tenant: TenantId, id: RunId) -> Result<Option
     let mut rows = select.query(params![Sql(tenant), Sql(id)])?;
     let (mut derived, mut subject, mut chain) = (None, None, Chain::new(tenant, id));
     while let Some(row) = rows.next()? {
-        let events = check::parse(id, row.get_ref(0)?)?;
+        let events = event::parse(id, body(id, row)?)?;
         if derived.is_none() {
             subject = row.get::<_, Option<Sql<SubjectId>>>(1)?.map(|Sql(id)| id);
         }

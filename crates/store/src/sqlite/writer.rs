@@ -7,6 +7,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode};
 use schema::{ApiKeyId, Digest, JobId, RunId, Seq, Subject, SubjectId, TenantId, Timestamp};
 
+use super::ahead::{Ahead, not_refused};
 use super::cache::{self, TakeOut};
 use super::checkpoint::Checkpointer;
 use super::event::{self, Prepared};
@@ -26,11 +27,18 @@ use crate::sealing::SubjectRow;
 use crate::sums::Sums;
 use crate::view::Rebuilt;
 
+/// So many queued commits are written while nothing is acknowledged, or by a caller on its own thread; more than that, and
+/// others go on meanwhile. Should there always be more, it ends after a few rounds.
+const FEW: usize = 8;
+const ROUNDS: usize = 2;
+
 /// Everything that writes.
 pub(super) enum Request {
     /// Nothing, to see whether a write would go through.
     Nothing,
-    Commit(Box<Prepared>),
+    /// The write lock, for what comes by way of the journal.
+    Hold,
+    Commit(Arc<Prepared>),
     /// The row of a subject: the one that is there, or else this one.
     Subject {
         tenant: TenantId,
@@ -240,6 +248,15 @@ impl Outdated {
     }
 }
 
+/// What the requests of a transaction want of it.
+#[derive(Default)]
+struct Wanted {
+    /// That it is committed.
+    commit: bool,
+    /// That the lock is kept.
+    hold: bool,
+}
+
 /// Owns the connection that writes.
 pub(super) struct SqliteWriter {
     connection: Connection,
@@ -247,6 +264,11 @@ pub(super) struct SqliteWriter {
     memory: Memory,
     meters: Arc<AllMeters>,
     known: Arc<KnownRows>,
+    ahead: Arc<Ahead>,
+    /// Whether the write lock is held, for what is queued and what comes: then a transaction is open.
+    holds: bool,
+    /// What the open transaction was begun for.
+    wanted: Wanted,
     /// What the open transaction makes of what is known.
     outdated: Outdated,
     /// What the open transaction settles.
@@ -261,6 +283,7 @@ impl SqliteWriter {
         checkpointer: Checkpointer,
         meters: Arc<AllMeters>,
         known: Arc<KnownRows>,
+        ahead: Arc<Ahead>,
     ) -> Self {
         let (memory, settled) = (Memory::default(), Vec::new());
         Self {
@@ -269,6 +292,9 @@ impl SqliteWriter {
             memory,
             meters,
             known,
+            ahead,
+            holds: false,
+            wanted: Wanted::default(),
             outdated: Outdated::default(),
             settled,
             failed: None,
@@ -277,6 +303,11 @@ impl SqliteWriter {
 
     fn perform(&mut self, request: Request) -> Result<Reply, WriteError> {
         self.outdated.by(&request);
+        if let Request::Hold = request {
+            self.wanted.hold = true;
+            return Ok(Reply::Done);
+        }
+        self.wanted.commit = true;
         let Self { connection, memory, .. } = self;
         if request.is_about_sums() {
             // It finds all that was added so far, and leaves something else than is known.
@@ -284,9 +315,9 @@ impl SqliteWriter {
             memory.forget();
         }
         match request {
-            Request::Nothing => Ok(Reply::Done),
+            Request::Nothing | Request::Hold => Ok(Reply::Done),
             Request::Commit(prepared) => {
-                let settled = event::write(connection, memory, *prepared)?;
+                let settled = event::write(connection, memory, &prepared)?;
                 self.settled.extend(settled);
                 Ok(Reply::Done)
             }
@@ -344,6 +375,104 @@ impl SqliteWriter {
         self.memory.write(&self.connection)?;
         self.connection.prepare_cached("COMMIT")?.execute([]).map(drop)
     }
+
+    /// Takes the write lock now, and not in the middle of a transaction.
+    fn begin_now(&self) -> rusqlite::Result<()> {
+        self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]).map(drop)
+    }
+
+    /// The same if nobody else has the lock; otherwise says no.
+    fn begin_if_free(&self) -> rusqlite::Result<bool> {
+        self.connection.busy_timeout(Duration::ZERO)?;
+        let begun = self.begin_now();
+        self.connection.busy_timeout(PATIENCE)?;
+        match begun {
+            Ok(()) => Ok(true),
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Commits what is queued, and lets the lock go.
+    pub(super) fn settle(&mut self) -> Result<(), WriteError> {
+        let mut settled = self.try_to_settle();
+        if let Err(WriteError::Store(error)) = &settled
+            && let StoreError::Full(_) = **error
+        {
+            self.take_back();
+            if self.ahead.give_room() {
+                settled = self.try_to_settle();
+            }
+        }
+        settled.inspect_err(|_| self.take_back())
+    }
+
+    /// The same, and then what there is to tidy. With much to do the lock is taken again at once.
+    pub(super) fn settle_and_tidy(&mut self) -> Result<(), WriteError> {
+        let is_busy = self.ahead.is_due();
+        self.settle()?;
+        if self.wants_tidying() {
+            self.tidy();
+        }
+        if is_busy && self.begin_if_free()? {
+            self.hold();
+        }
+        Ok(())
+    }
+
+    /// Keeps the open transaction, and with it the write lock.
+    fn hold(&mut self) {
+        self.holds = true;
+        self.ahead.hold();
+    }
+
+    fn try_to_settle(&mut self) -> Result<(), WriteError> {
+        let ahead = self.ahead.clone();
+        if !self.holds {
+            if ahead.waiting().is_none() {
+                return Ok(());
+            }
+            // The transaction before this one was taken back.
+            self.begin_now()?;
+            self.holds = true;
+        }
+        let mut done = 0;
+        for _ in 0..ROUNDS {
+            let more = ahead.queued(done);
+            if more.len() <= FEW {
+                break;
+            }
+            self.bring(&more)?;
+            done += more.len();
+        }
+        let closing = ahead.closing();
+        self.bring(closing.queued(done))?;
+        closing.write_mark(&self.connection)?;
+        self.commit_due()?;
+        self.holds = false;
+        closing.committed();
+        self.memory.keep();
+        Ok(())
+    }
+
+    /// Writes what was acknowledged. Whoever settles was told before.
+    fn bring(&mut self, commits: &[Arc<Prepared>]) -> Result<(), WriteError> {
+        for commit in commits {
+            event::write(&self.connection, &mut self.memory, commit).map_err(not_refused)?;
+        }
+        Ok(())
+    }
+
+    /// Takes the open transaction back. What was queued stays so.
+    fn take_back(&mut self) {
+        self.memory.forget();
+        self.holds = false;
+        self.ahead.let_go();
+        if !self.connection.is_autocommit() {
+            // A commit that failed for want of space leaves its transaction open.
+            let _ = self.connection.execute_batch("ROLLBACK");
+        }
+    }
 }
 
 impl Writer for SqliteWriter {
@@ -352,19 +481,16 @@ impl Writer for SqliteWriter {
     type Error = WriteError;
 
     fn begin(&mut self) -> Result<(), WriteError> {
-        // Immediate: the write lock is taken now, not in the middle.
-        Ok(self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([]).map(drop)?)
+        self.settle()?;
+        Ok(self.begin_now()?)
     }
 
     fn begin_at_once(&mut self) -> Result<bool, WriteError> {
-        self.connection.busy_timeout(Duration::ZERO)?;
-        let begun = self.connection.prepare_cached("BEGIN IMMEDIATE").and_then(|mut begin| begin.execute([]));
-        self.connection.busy_timeout(PATIENCE)?;
-        match begun {
-            Ok(_) => Ok(true),
-            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(false),
-            Err(error) => Err(error.into()),
+        if self.ahead.len() > FEW || (!self.holds && self.ahead.waiting().is_some()) {
+            return Ok(false);
         }
+        self.settle()?;
+        Ok(self.begin_if_free()?)
     }
 
     fn apply(&mut self, request: Request) -> Result<Reply, WriteError> {
@@ -381,29 +507,32 @@ impl Writer for SqliteWriter {
     }
 
     fn commit(&mut self) -> Result<(), WriteError> {
+        let wanted = std::mem::take(&mut self.wanted);
         let committed = match self.failed.take() {
             Some(error) => Err(error),
+            None if wanted.hold && !wanted.commit => Ok(()),
             None => self.commit_due().map_err(Into::into),
         };
         // Whether or not it succeeded: what is read again is right.
         std::mem::take(&mut self.outdated).forget(&self.known);
-        if committed.is_ok() {
-            self.memory.keep();
-            // Before anybody is told: whoever is told finds it so.
-            self.meters.settle(&mut self.settled);
-        } else {
+        if committed.is_err() {
             self.settled.clear();
-            self.memory.forget();
-            if !self.connection.is_autocommit() {
-                // A commit that failed for want of space leaves its transaction open.
-                let _ = self.connection.execute_batch("ROLLBACK");
-            }
+            self.take_back();
+            return committed;
         }
-        committed
+        self.memory.keep();
+        // Before anybody is told: whoever is told finds it so.
+        self.meters.settle(&mut self.settled);
+        // Who wants it and does not get it asks again.
+        if wanted.hold && (!wanted.commit || matches!(self.begin_if_free(), Ok(true))) {
+            self.hold();
+        }
+        Ok(())
     }
 
     fn wants_tidying(&self) -> bool {
-        self.checkpointer.is_due()
+        // Not while a transaction is open.
+        !self.holds && self.checkpointer.is_due()
     }
 
     fn tidy(&mut self) {
