@@ -45,8 +45,8 @@ pub(super) async fn send(
     let total = started + upstream.timeouts.total;
     let ends = deadline.map_or(total, |deadline| deadline.min(total));
     let head = ends.min(started + upstream.timeouts.first_byte);
-    let response = match timeout_at(head, passage.berth.request(request)).await {
-        Ok(Ok(response)) => response,
+    let (response, carrier) = match timeout_at(head, passage.berth.request(request)).await {
+        Ok(Ok(answered)) => answered,
         Ok(Err(error)) => return Err((UpstreamError::from_send(&upstream.name, error), passage)),
         Err(_) => {
             let (upstream, after) = (Arc::clone(&upstream.name), head - started);
@@ -65,7 +65,7 @@ pub(super) async fn send(
         retry_after: retry_after(&parts.headers),
         final_word: said("x-should-retry") == Some("false"),
         headers: pass_back(&parts.headers),
-        body: ReplyBody::new(incoming, passage, started..ends),
+        body: ReplyBody::new(incoming, carrier, passage, started..ends),
         target: target.clone(),
     })
 }

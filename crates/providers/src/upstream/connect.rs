@@ -1,135 +1,101 @@
-//! Connections: made in time or not at all, kept, and shared by the calls of one upstream.
+//! How a connection is made: in time, or not at all.
 //!
-//! Every upstream has connections of its own, so that two accounts at one vendor never share one. HTTP/2 is used where the
-//! handshake offers it, HTTP/1.1 elsewhere.
-//!
-//! A pool keeps a single HTTP/2 connection, and a vendor allows about a hundred calls on it; the next ones would wait
-//! unseen until they time out. So an upstream has several [`Lanes`], each with a pool, and a lane takes no more calls than
-//! fit on one connection. Calls fill the first lanes first: a quiet upstream has one connection.
+//! HTTP/2 is used where the handshake offers it, HTTP/1.1 elsewhere.
 
 use super::error::BoxError;
-use super::place::Upstream;
+use super::kept::Kept;
 use bytes::Bytes;
 use egress::Trust;
-use http::{Request, Uri};
+use http::Uri;
 use http_body_util::Full;
-use hyper_rustls::HttpsConnector;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::client::legacy::{Client, ResponseFuture};
-use hyper_util::rt::{TokioExecutor, TokioTimer};
-use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
+use hyper::client::conn::http2;
+use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
+use hyper_util::client::legacy::connect::{Connection as _, HttpConnector};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use std::future::poll_fn;
 use std::time::Duration;
-use tower_service::Service;
+use tokio::net::TcpStream;
+use tower_service::Service as _;
 
-/// Vendors close idle connections after a minute or more; a connection is better given up by us than lost under a request.
-const IDLE: Duration = Duration::from_secs(55);
-/// How often a quiet connection is asked whether it still lives.
+/// How often a quiet connection is asked whether it still lives,
 const KEEPALIVE: Duration = Duration::from_secs(20);
+/// and how long it may take to say so.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(10);
 
-/// How many calls a lane takes while there is another. Every vendor allows at least a hundred.
-const LANE: usize = 90;
-/// How many lanes there are. Past 90 calls in each of them, the emptiest takes more.
-const LANES: usize = 32;
+/// What a connection is made of.
+pub(super) type Io = MaybeHttpsStream<TokioIo<TcpStream>>;
+/// The way to a connection that many calls share.
+pub(super) type Shared = http2::SendRequest<Full<Bytes>>;
 
-type Pool = Client<Patient<HttpsConnector<HttpConnector>>, Full<Bytes>>;
-
-/// The connections of one upstream.
+/// Makes connections to one place.
 #[derive(Debug)]
-pub(super) struct Lanes([Lane; LANES]);
-
-#[derive(Debug)]
-struct Lane {
-    pool: Pool,
-    calls: AtomicUsize,
-}
-
-/// A call's place in a lane, until it is dropped.
-#[derive(Debug)]
-pub(super) struct Berth {
-    upstream: Arc<Upstream>,
-    lane: usize,
-}
-
-impl Lanes {
-    /// Lanes whose connections, handshake included, are made within `patience`.
-    pub(super) fn new(trust: &Trust, patience: Duration) -> Self {
-        Self(std::array::from_fn(|_| Lane { pool: pool(trust, patience), calls: AtomicUsize::new(0) }))
-    }
-}
-
-impl Berth {
-    /// A place in the first lane that has one.
-    pub(super) fn take(upstream: &Arc<Upstream>) -> Self {
-        let calls = |lane: &Lane| lane.calls.load(Ordering::Relaxed);
-        let lanes = &upstream.lanes.0;
-        // Two calls may see the same last place; a lane has some to spare.
-        let roomy = lanes.iter().position(|lane| calls(lane) < LANE);
-        let emptiest = || (0..LANES).min_by_key(|&index| calls(&lanes[index])).unwrap_or_default();
-        let lane = roomy.unwrap_or_else(emptiest);
-        lanes[lane].calls.fetch_add(1, Ordering::Relaxed);
-        Self { upstream: Arc::clone(upstream), lane }
-    }
-
-    /// Sends a request over the lane.
-    pub(super) fn request(&self, request: Request<Full<Bytes>>) -> ResponseFuture {
-        self.upstream.lanes.0[self.lane].pool.request(request)
-    }
-}
-
-impl Drop for Berth {
-    fn drop(&mut self) {
-        self.upstream.lanes.0[self.lane].calls.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-fn pool(trust: &Trust, patience: Duration) -> Pool {
-    let mut tcp = HttpConnector::new();
-    tcp.enforce_http(false);
-    tcp.set_nodelay(true);
-    tcp.set_keepalive(Some(KEEPALIVE));
-    // Tries the other addresses of a host while there is time for them.
-    tcp.set_connect_timeout(Some(patience));
-    let inner = HttpsConnector::from((tcp, trust.for_kept_connections()));
-    Client::builder(TokioExecutor::new())
-        .timer(TokioTimer::new())
-        .pool_timer(TokioTimer::new())
-        .pool_idle_timeout(IDLE)
-        .http2_keep_alive_interval(KEEPALIVE)
-        .http2_keep_alive_timeout(Duration::from_secs(10))
-        .http2_initial_stream_window_size(1 << 20)
-        .http2_initial_connection_window_size(8 << 20)
-        .build(Patient { inner, patience })
-}
-
-/// A connector that gives up after a while: on a name that is not found out, on a connection, and on a handshake.
-#[derive(Debug, Clone)]
-pub(super) struct Patient<C> {
-    inner: C,
+pub(super) struct Connector {
+    inner: HttpsConnector<HttpConnector>,
     patience: Duration,
 }
 
-impl<C> Service<Uri> for Patient<C>
-where
-    C: Service<Uri, Error = BoxError>,
-    C::Future: Send + 'static,
-    C::Response: 'static,
-{
-    type Response = C::Response;
-    type Error = BoxError;
-    type Future = Pin<Box<dyn Future<Output = Result<C::Response, BoxError>> + Send>>;
+/// A connection that was made.
+pub(super) enum Made {
+    /// For one call at a time.
+    Kept(Box<Kept>),
+    /// For many.
+    Shared(Shared),
+}
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        self.inner.poll_ready(cx)
+/// Why none was made, or nothing came of it.
+#[derive(Debug)]
+pub(super) enum SendError {
+    /// There is no connection.
+    Connect(BoxError),
+    /// It did not carry the request, or no answer.
+    Lost(hyper::Error),
+}
+
+impl Connector {
+    /// A connector whose connections, handshake included, are made within `patience`.
+    pub(super) fn new(trust: &Trust, patience: Duration) -> Self {
+        let mut tcp = HttpConnector::new();
+        tcp.enforce_http(false);
+        tcp.set_nodelay(true);
+        tcp.set_keepalive(Some(KEEPALIVE));
+        // Tries the other addresses of a host while there is time for them.
+        tcp.set_connect_timeout(Some(patience));
+        Self { inner: HttpsConnector::from((tcp, trust.for_kept_connections())), patience }
     }
 
-    fn call(&mut self, uri: Uri) -> Self::Future {
-        let (connecting, patience) = (self.inner.call(uri), self.patience);
-        Box::pin(async move {
-            let made = tokio::time::timeout(patience, connecting).await;
-            made.unwrap_or_else(|_| Err(format!("no connection was made within {patience:?}").into()))
-        })
+    /// A connection to where `to` is. It gives up after a while: on a name that is not found out, on a connection, and on a
+    /// handshake.
+    pub(super) async fn connect(&self, to: Uri) -> Result<Made, SendError> {
+        let (mut connector, patience) = (self.inner.clone(), self.patience);
+        let connecting = async {
+            poll_fn(|cx| connector.poll_ready(cx)).await?;
+            connector.call(to).await
+        };
+        let made = tokio::time::timeout(patience, connecting).await;
+        let io = made.unwrap_or_else(|_| Err(format!("no connection was made within {patience:?}").into()));
+        let io = io.map_err(SendError::Connect)?;
+        if io.connected().is_negotiated_h2() {
+            share(io).await.map(Made::Shared)
+        } else {
+            Kept::new(io).await.map(Made::Kept)
+        }
+        .map_err(SendError::Lost)
     }
+}
+
+/// Makes a connection one that calls share. It goes on in a task of its own until nobody has a way to it.
+async fn share(io: Io) -> hyper::Result<Shared> {
+    let (sender, connection) = http2::Builder::new(TokioExecutor::new())
+        .timer(TokioTimer::new())
+        .keep_alive_interval(KEEPALIVE)
+        .keep_alive_timeout(SIGN_OF_LIFE)
+        .initial_stream_window_size(1 << 20)
+        .initial_connection_window_size(8 << 20)
+        .handshake(io)
+        .await?;
+    tokio::spawn(async move {
+        // Whoever waits for an answer on it is told.
+        let _ = connection.await;
+    });
+    Ok(sender)
 }

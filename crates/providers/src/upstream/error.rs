@@ -1,5 +1,6 @@
 //! What can go wrong on the way to an upstream and back.
 
+use super::connect::SendError;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -100,12 +101,13 @@ impl UpstreamError {
     }
 
     /// What `error`, from before there was an answer, means.
-    pub(super) fn from_send(upstream: &Arc<str>, error: hyper_util::client::legacy::Error) -> Self {
+    pub(super) fn from_send(upstream: &Arc<str>, error: SendError) -> Self {
         let upstream = Arc::clone(upstream);
-        match (is_tls(&error), error.is_connect()) {
-            (true, _) => Self::Tls { upstream, cause: error.into() },
-            (false, true) => Self::Connect { upstream, cause: error.into() },
-            (false, false) => Self::Reset { upstream, cause: error.into() },
+        match error {
+            SendError::Connect(cause) if is_tls(&*cause) => Self::Tls { upstream, cause },
+            SendError::Connect(cause) => Self::Connect { upstream, cause },
+            SendError::Lost(error) if is_tls(&error) => Self::Tls { upstream, cause: error.into() },
+            SendError::Lost(error) => Self::Reset { upstream, cause: error.into() },
         }
     }
 }

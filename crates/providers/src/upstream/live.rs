@@ -5,7 +5,7 @@
 
 use super::breaker::{Breaker, BreakerRules, BreakerState, Pass};
 use super::budget::{Budget, BudgetRules};
-use super::connect::Berth;
+use super::lanes::Berth;
 use super::keys::Keys;
 use super::latency::Latencies;
 use super::place::Upstream;

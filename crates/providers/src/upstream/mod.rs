@@ -6,7 +6,8 @@
 //! bytes here; what is in them is the business of the `wire` crate.
 //!
 //! Start at [`Attempts`]. `course.rs` decides whom to ask next, and is pure, as are `breaker.rs`, `budget.rs`,
-//! `balance.rs`, `backoff.rs` and `retry_after.rs`; `client.rs` and `reply.rs` do the talking. `headers.rs` holds the only
+//! `balance.rs`, `backoff.rs` and `retry_after.rs`; `client.rs` and `reply.rs` do the talking, over the connections of
+//! `lanes.rs`. `headers.rs` holds the only
 //! lists of what passes through in either direction.
 //!
 //! - Nothing of the caller's headers goes out that is not on a list; credentials are on none.
@@ -28,7 +29,9 @@ mod course;
 mod error;
 mod fault;
 mod headers;
+mod kept;
 mod keys;
+mod lanes;
 mod latency;
 mod live;
 mod outfit;
@@ -36,6 +39,7 @@ mod place;
 mod record;
 mod reply;
 mod retry_after;
+mod shelf;
 mod spec;
 mod target;
 

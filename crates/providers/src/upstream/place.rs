@@ -1,9 +1,9 @@
 //! One upstream: what was configured, made ready to be used, and what has been seen of it since.
 
 use super::Address;
-use super::connect::Lanes;
 use super::headers::passed_on;
 use super::keys::Keys;
+use super::lanes::Lanes;
 use super::live::{Health, Live};
 use super::outfit::Outfit;
 use super::spec::{Spec, SpecError, Timeouts};
@@ -37,7 +37,7 @@ impl Upstream {
             passed_on: passed_on(&spec.speaks),
             keys: Keys::new(spec.keys.len()),
             live: Live::new(spec.breaker, spec.budget),
-            lanes: Lanes::new(trust, spec.timeouts.connect),
+            lanes: Lanes::new(spec.address.join("").as_ref(), trust, spec.timeouts.connect),
             outfits,
             name: spec.name.into(),
             address: spec.address,

@@ -4,6 +4,7 @@
 //! Dropping it ends the upstream's call: over HTTP/1 the connection is closed, over HTTP/2 the stream is reset.
 
 use super::error::UpstreamError;
+use super::lanes::Carrier;
 use super::live::Passage;
 use super::target::Target;
 use bytes::{Bytes, BytesMut};
@@ -39,7 +40,7 @@ pub struct Reply {
 #[derive(Debug)]
 pub struct ReplyBody {
     /// Gone when the body ended, in whatever way.
-    incoming: Option<Incoming>,
+    coming: Option<Coming>,
     /// What was looked at and not taken.
     peeked: Bytes,
     passage: Passage,
@@ -53,11 +54,41 @@ pub struct ReplyBody {
     timer: Option<Pin<Box<Sleep>>>,
 }
 
+/// What is still to come, and who brings it.
+#[derive(Debug)]
+struct Coming {
+    incoming: Incoming,
+    carrier: Carrier,
+}
+
+impl Coming {
+    fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
+        match &mut self.carrier {
+            Carrier::Kept(kept, _) => kept.poll_frame(&mut self.incoming, cx),
+            Carrier::Shared => Pin::new(&mut self.incoming).poll_frame(cx),
+        }
+    }
+
+    /// All of it has come: its connection is there for the next call.
+    fn over(self, cx: &mut Context<'_>) {
+        if let Carrier::Kept(mut kept, shelf) = self.carrier
+            && kept.is_free(cx)
+        {
+            shelf.put(kept);
+        }
+    }
+}
+
 impl ReplyBody {
-    pub(super) fn new(incoming: Incoming, passage: Passage, span: Range<Instant>) -> Self {
+    pub(super) fn new(
+        incoming: Incoming,
+        carrier: Carrier,
+        passage: Passage,
+        span: Range<Instant>,
+    ) -> Self {
         let timeouts = passage.upstream.timeouts;
         Self {
-            incoming: Some(incoming),
+            coming: Some(Coming { incoming, carrier }),
             peeked: Bytes::new(),
             patience: timeouts.first_byte.max(timeouts.idle),
             passage,
@@ -140,7 +171,7 @@ impl ReplyBody {
 
     /// Ends the body with an error; the connection goes with it.
     fn end(&mut self, error: UpstreamError) -> UpstreamError {
-        self.incoming = None;
+        self.coming = None;
         self.timer = None;
         // A limit on the whole is ours; everything else is the upstream's.
         if !matches!(error, UpstreamError::Total { .. }) {
@@ -188,8 +219,8 @@ impl Body for ReplyBody {
         if !this.peeked.is_empty() {
             return Poll::Ready(Some(Ok(Frame::data(std::mem::take(&mut this.peeked)))));
         }
-        let Some(incoming) = &mut this.incoming else { return Poll::Ready(None) };
-        match Pin::new(incoming).poll_frame(cx) {
+        let Some(coming) = &mut this.coming else { return Poll::Ready(None) };
+        match coming.poll_frame(cx) {
             Poll::Ready(Some(Ok(frame))) => {
                 this.waiting = None;
                 this.patience = this.passage.upstream.timeouts.idle;
@@ -200,7 +231,9 @@ impl Body for ReplyBody {
                 Poll::Ready(Some(Err(this.end(UpstreamError::Reset { upstream, cause: error.into() }))))
             }
             Poll::Ready(None) => {
-                this.incoming = None;
+                if let Some(coming) = this.coming.take() {
+                    coming.over(cx);
+                }
                 this.timer = None;
                 Poll::Ready(None)
             }
@@ -212,11 +245,12 @@ impl Body for ReplyBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.peeked.is_empty() && self.incoming.as_ref().is_none_or(Body::is_end_stream)
+        self.peeked.is_empty() && self.coming.as_ref().is_none_or(|coming| coming.incoming.is_end_stream())
     }
 
     fn size_hint(&self) -> SizeHint {
-        let mut hint = self.incoming.as_ref().map_or_else(|| SizeHint::with_exact(0), Body::size_hint);
+        let coming = self.coming.as_ref().map(|coming| coming.incoming.size_hint());
+        let mut hint = coming.unwrap_or_else(|| SizeHint::with_exact(0));
         let peeked = self.peeked.len() as u64;
         if peeked > 0 {
             let upper = hint.upper().map(|upper| upper + peeked);
