@@ -28,6 +28,7 @@ mod error;
 mod extra;
 mod forward;
 mod messages;
+mod mould;
 mod part;
 mod request;
 mod responses;

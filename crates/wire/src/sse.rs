@@ -3,6 +3,10 @@
 //! [`Decoder`] finds the frames in whatever pieces the bytes come and gives each with its own bytes, so that a stream
 //! can be passed on untouched while it is read.
 
+use std::ops::Range;
+
+use memchr::memchr2;
+
 use crate::wire::Broken;
 
 /// What a frame says.
@@ -38,13 +42,26 @@ pub struct Decoder {
     started: bool,
     finished: bool,
     limit: usize,
-    name: Option<String>,
-    /// The data so far; its room is used again for the next frame.
-    data: String,
-    /// Whether there is any, as it may be empty.
-    said: bool,
+    /// Where the name of the event is, counted from the beginning of the frame.
+    name: Option<Range<usize>>,
+    said: Said,
+    /// Data that is not to be found in one place; its room is used again for the next frame.
+    joined: String,
+    /// The same for a name.
+    spelled: String,
     /// A frame was given out, so what it said is to be forgotten.
     stale: bool,
+}
+
+/// What the lines of a frame have said so far.
+#[derive(Debug, Clone, Default)]
+enum Said {
+    #[default]
+    Nothing,
+    /// One line, which is here, counted from the beginning of the frame.
+    Line(Range<usize>),
+    /// Several, which are joined.
+    Lines,
 }
 
 /// Longer than any frame a vendor sends; pictures in frames reach a few megabytes.
@@ -69,8 +86,9 @@ impl Decoder {
             finished: false,
             limit,
             name: None,
-            data: String::new(),
-            said: false,
+            said: Said::Nothing,
+            joined: String::new(),
+            spelled: String::new(),
             stale: false,
         }
     }
@@ -98,8 +116,8 @@ impl Decoder {
     )]
     pub fn next(&mut self) -> Result<Option<Frame<'_>>, Broken> {
         if std::mem::take(&mut self.stale) {
-            (self.name, self.said) = (None, false);
-            self.data.clear();
+            (self.name, self.said) = (None, Said::Nothing);
+            self.joined.clear();
         }
         while let Some((end, next)) = self.line_end() {
             let line = self.line..end;
@@ -126,7 +144,7 @@ impl Decoder {
     /// Where the line ends, and where the next begins. A `\r` in the last place waits: a `\n` may belong to it.
     fn line_end(&mut self) -> Option<(usize, usize)> {
         let rest = self.buffer.get(self.seen..)?;
-        let Some(offset) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
+        let Some(offset) = memchr2(b'\n', b'\r', rest) else {
             self.seen = self.buffer.len();
             return None;
         };
@@ -141,8 +159,8 @@ impl Decoder {
         }
     }
 
-    fn take_line(&mut self, line: std::ops::Range<usize>) {
-        let mut line = self.buffer.get(line).unwrap_or_default();
+    fn take_line(&mut self, at: Range<usize>) {
+        let mut line = self.buffer.get(at.clone()).unwrap_or_default();
         if !std::mem::replace(&mut self.started, true) {
             line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
         }
@@ -150,14 +168,22 @@ impl Decoder {
         let (field, value) = line.split_at(colon.unwrap_or(line.len()));
         let value = value.strip_prefix(b":").unwrap_or(value);
         let value = value.strip_prefix(b" ").unwrap_or(value);
+        let place = at.end - value.len() - self.begin..at.end - self.begin;
         match field {
-            b"data" => {
-                if std::mem::replace(&mut self.said, true) {
-                    self.data.push('\n');
+            b"data" => match std::mem::replace(&mut self.said, Said::Lines) {
+                Said::Nothing => self.said = Said::Line(place),
+                Said::Line(first) => {
+                    let frame = self.buffer.get(self.begin..).unwrap_or_default();
+                    self.joined.push_str(&String::from_utf8_lossy(frame.get(first).unwrap_or_default()));
+                    self.joined.push('\n');
+                    self.joined.push_str(&String::from_utf8_lossy(value));
                 }
-                self.data.push_str(&String::from_utf8_lossy(value));
-            }
-            b"event" => self.name = Some(String::from_utf8_lossy(value).into_owned()),
+                Said::Lines => {
+                    self.joined.push('\n');
+                    self.joined.push_str(&String::from_utf8_lossy(value));
+                }
+            },
+            b"event" => self.name = Some(place),
             // Comments, ids and reconnection times mean nothing to us; they are in the raw bytes.
             _ => {}
         }
@@ -167,9 +193,25 @@ impl Decoder {
         let raw = self.buffer.get(self.begin..end).unwrap_or_default();
         self.begin = end;
         self.stale = true;
-        let name = self.name.as_deref().filter(|name| !name.is_empty());
-        Frame { raw, event: self.said.then_some(Event { name, data: &self.data }) }
+        let data = match self.said.clone() {
+            Said::Nothing => None,
+            Said::Line(place) => Some(text(raw, place, &mut self.joined)),
+            Said::Lines => Some(&*self.joined),
+        };
+        let name = self.name.clone().map(|place| text(raw, place, &mut self.spelled));
+        let name = name.filter(|name| !name.is_empty());
+        Frame { raw, event: data.map(|data| Event { name, data }) }
     }
+}
+
+/// The text at a place of a frame: itself, or its nearest spelling in `room` if it is none.
+fn text<'t>(raw: &'t [u8], place: Range<usize>, room: &'t mut String) -> &'t str {
+    let bytes = raw.get(place).unwrap_or_default();
+    std::str::from_utf8(bytes).unwrap_or_else(|_| {
+        room.clear();
+        room.push_str(&String::from_utf8_lossy(bytes));
+        room
+    })
 }
 
 /// Adds a frame to `out`.

@@ -8,6 +8,7 @@ mod answer;
 mod ask;
 mod model;
 mod nesting;
+mod plain;
 mod request;
 mod stream;
 mod usage;

@@ -7,10 +7,12 @@ use serde_json::{Map, Value, json};
 
 use super::answer::{read_stop, write_stop};
 use super::nesting::Nesting;
+use super::plain;
 use super::usage;
 use crate::answer::Stop;
 use crate::delta::{Delta, Piece};
 use crate::error::Failure;
+use crate::mould::Mould;
 use crate::sse::{self, Event};
 use crate::wire::{Broken, Stamp, Wire};
 
@@ -29,6 +31,8 @@ pub(crate) struct Reader {
     stopped: bool,
     /// Whether it was said that it ends, or that it failed.
     ended: bool,
+    /// The last event that went on with a text, while its block is what it was.
+    mould: Mould,
 }
 
 #[derive(Debug)]
@@ -49,6 +53,29 @@ enum Block {
 impl Reader {
     /// Reads the next event.
     pub(crate) fn read(&mut self, event: &Event<'_>, out: &mut Vec<Delta>) -> Result<(), Broken> {
+        if let Some(text) = self.read_plain(event.data) {
+            out.push(Delta::Piece { choice: 0, piece: Piece::Text(text) });
+            return Ok(());
+        }
+        self.mould.forget();
+        self.read_patiently(event, out)
+    }
+
+    /// More words of a text that is open, if the event is nothing else.
+    fn read_plain(&mut self, data: &str) -> Option<String> {
+        if let Some(words) = self.mould.words(data) {
+            return Some(words.to_owned());
+        }
+        let (number, text) = plain::read(data)?;
+        if !self.blocks.get(&number).is_none_or(|block| matches!(block, Block::Text)) {
+            return None;
+        }
+        self.mould.keep(data, &text);
+        Some(text.into_owned())
+    }
+
+    /// Reads any event.
+    pub(super) fn read_patiently(&mut self, event: &Event<'_>, out: &mut Vec<Delta>) -> Result<(), Broken> {
         let data: Value = serde_json::from_str(event.data)
             .map_err(|error| Broken::new(format!("an event of the stream is not JSON: {error}")))?;
         let kind = data.get("type").and_then(Value::as_str).or(event.name).unwrap_or_default();

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::super::answer::{Said, arguments, call_id, read_error, read_stop, read_usage, spoken, thought};
 use super::plain;
 use crate::delta::{Delta, Piece};
+use crate::mould::Mould;
 use crate::sse::Event;
 use crate::wire::Broken;
 
@@ -16,6 +17,9 @@ pub(crate) struct Reader {
     choices: Vec<Heard>,
     failed: bool,
     ended: bool,
+    /// The last chunk that went on with an answer, and which answer that was.
+    mould: Mould,
+    goes_on: usize,
 }
 
 /// What was heard of one answer.
@@ -51,13 +55,23 @@ impl Reader {
         let failed = event.name == Some("error");
         if self.started
             && !failed
-            && let Some((choice, text)) = plain::read(data)
-            && choice < self.choices.len()
+            && let Some(text) = self.read_plain(data)
         {
-            out.push(Delta::Piece { choice: as_u32(choice), piece: Piece::Text(text) });
+            out.push(Delta::Piece { choice: as_u32(self.goes_on), piece: Piece::Text(text) });
             return Ok(());
         }
         self.read_patiently(data, failed, out)
+    }
+
+    /// More words of the answer that goes on, if the chunk is nothing else.
+    fn read_plain(&mut self, data: &str) -> Option<String> {
+        if let Some(words) = self.mould.words(data) {
+            return Some(words.to_owned());
+        }
+        let (choice, text) = plain::read(data).filter(|(choice, _)| *choice < self.choices.len())?;
+        self.goes_on = choice;
+        self.mould.keep(data, &text);
+        Some(text.into_owned())
     }
 
     /// Reads any chunk; `failed` if the frame is named an error.
