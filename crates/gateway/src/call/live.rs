@@ -6,7 +6,6 @@ use governance::EffectPermit;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use providers::mock;
 use providers::upstream::{Fault, Next, Prepared, Reply, UpstreamError};
-use wire::sse::Decoder;
 use wire::{Answer, Delta, Failure, FailureKind, Wire};
 
 use super::asked::Asked;
@@ -15,7 +14,7 @@ use super::outgoing::{Outgoing, Ready, path};
 use super::recall;
 use super::record::{ModelCall, Saved};
 use super::relay::{Relay, Voice, says_something};
-use super::source::Source;
+use super::source::{Ear, Heard as Overheard, Source};
 use super::tongue::{Tongue, signed, streamed};
 use super::wanted::holds_back;
 use crate::error::{ApiError, FromUpstream};
@@ -29,8 +28,8 @@ const MAX_LOOK: usize = 64 * 1024;
 enum Heard<'r> {
     /// An answer in one piece, in the upstream's bytes and in no vendor's shape.
     Whole { ready: &'r Ready, headers: HeaderMap, bytes: Bytes, answer: Answer },
-    /// A stream that has begun to say something.
-    Stream { ready: &'r Ready, reply: Reply },
+    /// A stream that has begun to say something, and who has heard it.
+    Stream { ready: &'r Ready, reply: Reply, ear: Ear },
 }
 
 /// Asks, answers, records. Asking a model is an effect, so it takes leave to be done.
@@ -63,7 +62,7 @@ pub(crate) async fn answer(
             open.answered(&answer, Saved::default()).await?;
             Ok(signed((headers, response).into_response(), run, &explanation))
         }
-        Ok(Heard::Stream { ready, reply }) => {
+        Ok(Heard::Stream { ready, reply, ear }) => {
             let (run, explanation) = (open.opening.run, open.explanation.clone());
             let voice = if ready.wire == tongue.wire {
                 Voice::Own { usage: tongue.include_usage || tongue.wire != Wire::Chat }
@@ -71,7 +70,7 @@ pub(crate) async fn answer(
                 Voice::Told(Box::new(tongue.writer("")))
             };
             let headers = reply.headers;
-            let source = Source::upstream(ready.wire, reply.body);
+            let source = Source::upstream(ear, reply.body);
             let held = holds_back(&open.app, &open.opening.caller, &asked.request).await?;
             let response = streamed(Relay::new(source, voice, tongue, open, Saved::default()).holding(held));
             Ok(signed((headers, response).into_response(), run, &explanation))
@@ -127,7 +126,7 @@ async fn ask<'r>(
             continue;
         }
         match look(&mut reply, ready.wire).await {
-            Look::Speaks => break Ok(Heard::Stream { ready, reply }),
+            Look::Speaks(ear) => break Ok(Heard::Stream { ready, reply, ear }),
             Look::Gives(failure) if last => {
                 break Err(FromUpstream::failure(run, wire, &failure, HeaderMap::new()));
             }
@@ -155,8 +154,8 @@ fn is_stream(reply: &Reply) -> bool {
 
 /// How a stream begins.
 enum Look {
-    /// With something to say: from here on there is no way back.
-    Speaks,
+    /// With something to say: from here on there is no way back. What was heard of it is taken from its body.
+    Speaks(Ear),
     /// With an error, though its status was a success.
     Gives(Failure),
     /// Not at all.
@@ -165,31 +164,38 @@ enum Look {
 
 /// Looks at the beginning of a stream: one that fails before it says anything can still be replaced by another.
 async fn look(reply: &mut Reply, wire: Wire) -> Look {
-    let begun = match reply.body.peek(MAX_LOOK, |bytes| beginning(wire, bytes).is_some()).await {
-        Ok(bytes) => beginning(wire, bytes),
+    let mut ear = Ear::of(wire);
+    let mut first = Overheard::Nothing;
+    let peeked = reply.body.peek(MAX_LOOK, |bytes| {
+        first = ear.hear(bytes, telling);
+        !matches!(first, Overheard::Nothing)
+    });
+    let peeked = match peeked.await {
+        Ok(bytes) => bytes,
         Err(error) => return Look::Breaks(error),
     };
-    // What ends without a word is for the relay to tell: it may have said that it is done.
-    begun.unwrap_or(Look::Speaks)
-}
-
-fn beginning(wire: Wire, bytes: &[u8]) -> Option<Look> {
-    let (mut decoder, mut reader, mut deltas) = (Decoder::default(), wire.reader(), Vec::new());
-    decoder.feed(bytes);
-    while let Ok(Some(frame)) = decoder.next() {
-        if let Some(event) = &frame.event
-            && reader.read(event, &mut deltas).is_err()
-        {
-            return Some(Look::Speaks);
+    if matches!(first, Overheard::Nothing) {
+        first = ear.hear(peeked, telling);
+    }
+    match first {
+        Overheard::Said(Err((kind, message))) => {
+            let kind = FailureKind::of_word(&kind).unwrap_or(FailureKind::Internal);
+            Look::Gives(Failure::new(wire, kind, message))
+        }
+        // What ends without a word, or makes no sense, is for the relay to tell: it may have said that it is done.
+        Overheard::Said(Ok(())) | Overheard::Nothing | Overheard::Nonsense => {
+            reply.body.take_peeked();
+            Look::Speaks(ear)
         }
     }
-    deltas.iter().find_map(|delta| match delta {
-        Delta::Error { kind, message } => {
-            let kind = FailureKind::of_word(kind).unwrap_or(FailureKind::Internal);
-            Some(Look::Gives(Failure::new(wire, kind, message)))
-        }
-        said => says_something(said).then_some(Look::Speaks),
-    })
+}
+
+/// Whether this decides what a stream is: it says something, or that it failed.
+fn telling(delta: &Delta) -> Option<Result<(), (String, String)>> {
+    match delta {
+        Delta::Error { kind, message } => Some(Err((kind.clone(), message.clone()))),
+        said => says_something(said).then_some(Ok(())),
+    }
 }
 
 /// An answer in one piece.

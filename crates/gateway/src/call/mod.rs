@@ -60,7 +60,7 @@ pub(crate) async fn chat(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
-    told(Wire::Chat, &state, caller, &headers, body).await
+    Box::pin(told(Wire::Chat, &state, caller, &headers, body)).await
 }
 
 pub(crate) async fn messages(
@@ -69,7 +69,7 @@ pub(crate) async fn messages(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
-    told(Wire::Messages, &state, caller, &headers, body).await
+    Box::pin(told(Wire::Messages, &state, caller, &headers, body)).await
 }
 
 pub(crate) async fn responses(
@@ -78,9 +78,10 @@ pub(crate) async fn responses(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
-    told(Wire::Responses, &state, caller, &headers, body).await
+    Box::pin(told(Wire::Responses, &state, caller, &headers, body)).await
 }
 
+/// Called in a box: axum moves the future of a handler through several hands, and this one is large.
 async fn told(
     wire: Wire,
     app: &App,

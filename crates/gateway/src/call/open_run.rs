@@ -328,7 +328,8 @@ impl OpenRun {
             latency_ms: self.watch.millis(),
         };
         let tasks = app.tasks.clone();
-        tasks.spawn(async move {
+        // In a box: tokio moves a task about while it is made and when it is done, and this one is large.
+        tasks.spawn(Box::pin(async move {
             if status == RunStatus::Cancelled {
                 // Nobody waits for it. When many go away at once, their upstreams are freed before any of it is written.
                 tokio::task::yield_now().await;
@@ -346,7 +347,7 @@ impl OpenRun {
             drop(lead);
             drop(span);
             written
-        })
+        }))
     }
 
     /// What the ghost would have saved: the price of this very call, now that it is known.

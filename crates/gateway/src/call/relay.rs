@@ -41,8 +41,6 @@ pub(crate) struct Relay {
     out: Vec<u8>,
     /// Goes when the run is recorded.
     held: Vec<u8>,
-    /// What the frame at hand says.
-    deltas: Vec<Delta>,
     /// Frames wait here until all that is in them was looked at.
     screen: Screen,
     /// How long nothing has come while something waits: the time that is left, or that it is over.
@@ -86,7 +84,6 @@ impl Relay {
             gather: Gather::default(),
             out: Vec::new(),
             held: Vec::new(),
-            deltas: Vec::new(),
             run: Some(run),
             saved,
             holds_calls: false,
@@ -101,13 +98,12 @@ impl Relay {
         self
     }
 
-    /// Takes what came last: its bytes are in `out` from `from` on, its meaning in `deltas`.
-    fn take(&mut self, from: usize) {
+    /// Takes what came last: its bytes and what they say.
+    fn take(&mut self, raw: Vec<u8>, deltas: Vec<Delta>) {
         // What says nothing, such as a comment that keeps a connection alive, is no end of a silence.
-        if !self.deltas.is_empty() {
+        if !deltas.is_empty() {
             self.lull = None;
         }
-        let (raw, deltas) = (self.out.split_off(from), std::mem::take(&mut self.deltas));
         deltas.iter().for_each(|delta| self.gather.take(delta));
         let Some(run) = &self.run else { return };
         match self.screen.push(raw, deltas, &run.lexicon) {
@@ -177,7 +173,7 @@ impl Relay {
         run.used(&answer);
         self.held.clear();
         let tasks = run.app.tasks.clone();
-        let recording = tasks.spawn(async move { Err(run.bar(barred, &answer).await) });
+        let recording = tasks.spawn(Box::pin(async move { Err(run.bar(barred, &answer).await) }));
         self.state = State::Ending { recording, failed: false };
     }
 
@@ -190,7 +186,8 @@ impl Relay {
         let recording = match how {
             Ok(()) => {
                 let (tasks, saved) = (run.app.tasks.clone(), self.saved);
-                tasks.spawn(async move { run.answered(&answer, saved).await })
+                // In a box: tokio moves a task about while it is made and when it is done, and this one is large.
+                tasks.spawn(Box::pin(async move { run.answered(&answer, saved).await }))
             }
             Err((code, message)) => {
                 // What was kept back is not told any more, and neither is the upstream's own word in it.
@@ -239,8 +236,8 @@ impl Relay {
                     return Poll::Ready(Some(std::mem::take(&mut self.out).into()));
                 }
                 State::Flowing => {
-                    let from = self.out.len();
-                    match self.source.poll_next(cx, &mut self.deltas, &mut self.out) {
+                    let (mut raw, mut deltas) = (Vec::new(), Vec::new());
+                    match self.source.poll_next(cx, &mut deltas, &mut raw) {
                         // What is ready goes at once; a frame is never kept back for the next.
                         Poll::Pending if self.out.is_empty() => {
                             ready!(self.poll_lull(cx));
@@ -253,11 +250,8 @@ impl Relay {
                             }
                         }
                         Poll::Pending => return Poll::Ready(Some(std::mem::take(&mut self.out).into())),
-                        Poll::Ready(Some(Ok(()))) => self.take(from),
-                        Poll::Ready(Some(Err(cut))) => {
-                            self.out.truncate(from);
-                            self.cut(Some(cut));
-                        }
+                        Poll::Ready(Some(Ok(()))) => self.take(raw, deltas),
+                        Poll::Ready(Some(Err(cut))) => self.cut(Some(cut)),
                         Poll::Ready(None) => self.cut(None),
                     }
                 }

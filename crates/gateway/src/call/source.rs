@@ -28,11 +28,22 @@ pub(crate) enum Source {
 /// An upstream's stream while it is read.
 pub(crate) struct Upstream {
     body: ReplyBody,
-    decoder: Decoder,
-    reader: Reader,
+    ear: Ear,
     /// Nothing more comes from the body.
     drained: bool,
 }
+
+/// What understands an upstream's stream, and what it has heard ahead of those who listen.
+pub(crate) struct Ear {
+    decoder: Decoder,
+    reader: Reader,
+    /// How much it was given while the beginning was listened for.
+    given: usize,
+    ahead: VecDeque<Result<Ahead, Broken>>,
+}
+
+/// A frame: its bytes, and what they say.
+type Ahead = (Vec<u8>, Vec<Delta>);
 
 /// Why a stream ends early.
 #[derive(Debug, thiserror::Error)]
@@ -46,17 +57,17 @@ pub(crate) enum Cut {
 }
 
 impl Source {
-    pub(crate) fn upstream(wire: Wire, body: ReplyBody) -> Self {
-        let upstream = Upstream { body, decoder: Decoder::default(), reader: wire.reader(), drained: false };
-        Self::Upstream(Box::new(upstream))
+    /// The rest of a stream whose beginning was heard by `ear`.
+    pub(crate) fn upstream(ear: Ear, body: ReplyBody) -> Self {
+        Self::Upstream(Box::new(Upstream { body, ear, drained: false }))
     }
 
     pub(crate) fn told(pieces: impl IntoIterator<Item = (Duration, Delta)>) -> Self {
         Self::Told { left: pieces.into_iter().collect(), pause: None }
     }
 
-    /// The next frame or piece: what it says is added to `deltas`, and the bytes that said it, if it came by a wire, to
-    /// `raw`. `None` when nothing more comes.
+    /// The next frame or piece: what it says in `deltas`, and the bytes that said it, if it came by a wire, in `raw`; both
+    /// are empty before. `None` when nothing more comes.
     pub(crate) fn poll_next(
         &mut self,
         cx: &mut Context<'_>,
@@ -98,6 +109,69 @@ impl Source {
     }
 }
 
+impl Ear {
+    pub(crate) fn of(wire: Wire) -> Self {
+        Self { decoder: Decoder::default(), reader: wire.reader(), given: 0, ahead: VecDeque::new() }
+    }
+
+    /// Hears ahead in the beginning of a stream, of which all that has come is given each time, until `enough` says so of
+    /// something that is said, or it makes no sense. What was heard is not lost: it comes first when the stream is read.
+    pub(crate) fn hear<T>(&mut self, beginning: &[u8], enough: impl Fn(&Delta) -> Option<T>) -> Heard<T> {
+        self.decoder.feed(beginning.get(self.given..).unwrap_or_default());
+        self.given = self.given.max(beginning.len());
+        loop {
+            let (mut raw, mut deltas) = (Vec::new(), Vec::new());
+            let heard = match self.next(&mut deltas, &mut raw) {
+                // Whoever reads the stream is told so again.
+                Ok(false) | Err(Nonsense::Frame(_)) => return Heard::Nothing,
+                Ok(true) => deltas.iter().find_map(&enough).map(Heard::Said),
+                Err(Nonsense::Event(broken)) => {
+                    self.ahead.push_back(Err(broken));
+                    return Heard::Nonsense;
+                }
+            };
+            self.ahead.push_back(Ok((raw, deltas)));
+            if let Some(heard) = heard {
+                return heard;
+            }
+        }
+    }
+
+    /// The next frame, if all of it is there: whether it is.
+    fn next(&mut self, deltas: &mut Vec<Delta>, raw: &mut Vec<u8>) -> Result<bool, Nonsense> {
+        let Some(frame) = self.decoder.next().map_err(Nonsense::Frame)? else { return Ok(false) };
+        raw.extend_from_slice(frame.raw);
+        let read = frame.event.as_ref().map_or(Ok(()), |event| self.reader.read(event, deltas));
+        read.map_err(Nonsense::Event).map(|()| true)
+    }
+}
+
+/// What was heard in the beginning of a stream.
+pub(crate) enum Heard<T> {
+    /// Nothing yet.
+    Nothing,
+    /// Something.
+    Said(T),
+    /// Something that makes no sense.
+    Nonsense,
+}
+
+/// What makes no sense.
+enum Nonsense {
+    /// A frame never ends.
+    Frame(Broken),
+    /// What a frame says.
+    Event(Broken),
+}
+
+impl From<Nonsense> for Cut {
+    fn from(nonsense: Nonsense) -> Self {
+        match nonsense {
+            Nonsense::Frame(broken) | Nonsense::Event(broken) => broken.into(),
+        }
+    }
+}
+
 impl Upstream {
     fn poll_next(
         &mut self,
@@ -105,31 +179,30 @@ impl Upstream {
         deltas: &mut Vec<Delta>,
         raw: &mut Vec<u8>,
     ) -> Poll<Option<Result<(), Cut>>> {
+        if let Some(heard) = self.ear.ahead.pop_front() {
+            let heard = heard.map(|heard| (*raw, *deltas) = heard);
+            return Poll::Ready(Some(heard.map_err(Cut::from)));
+        }
         loop {
-            match self.decoder.next() {
-                Err(broken) => return Poll::Ready(Some(Err(broken.into()))),
-                Ok(Some(frame)) => {
-                    raw.extend_from_slice(frame.raw);
-                    let read = frame.event.as_ref().map_or(Ok(()), |event| self.reader.read(event, deltas));
-                    return Poll::Ready(Some(read.map_err(Cut::from)));
+            match self.ear.next(deltas, raw) {
+                Err(nonsense) => return Poll::Ready(Some(Err(nonsense.into()))),
+                Ok(true) => return Poll::Ready(Some(Ok(()))),
+                Ok(false) if self.drained => {
+                    self.ear.reader.close(deltas);
+                    return Poll::Ready((!deltas.is_empty()).then_some(Ok(())));
                 }
-                Ok(None) if self.drained => {
-                    let before = deltas.len();
-                    self.reader.close(deltas);
-                    return Poll::Ready((deltas.len() > before).then_some(Ok(())));
-                }
-                Ok(None) => {}
+                Ok(false) => {}
             }
             match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
                 Some(Ok(frame)) => {
                     if let Ok(data) = frame.into_data() {
-                        self.decoder.feed(&data);
+                        self.ear.decoder.feed(&data);
                     }
                 }
                 Some(Err(error)) => return Poll::Ready(Some(Err(error.into()))),
                 None => {
                     self.drained = true;
-                    self.decoder.finish();
+                    self.ear.decoder.finish();
                 }
             }
         }

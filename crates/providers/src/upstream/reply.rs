@@ -130,6 +130,11 @@ impl ReplyBody {
         Ok(&self.peeked)
     }
 
+    /// Takes what was looked at: it does not come out again.
+    pub fn take_peeked(&mut self) -> Bytes {
+        std::mem::take(&mut self.peeked)
+    }
+
     /// The whole body, if it has at most `limit` bytes.
     pub async fn collect(mut self, limit: usize) -> Result<Bytes, UpstreamError> {
         let expected = usize::try_from(self.size_hint().lower()).unwrap_or(usize::MAX);
