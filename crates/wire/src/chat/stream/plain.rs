@@ -1,4 +1,4 @@
-//! The chunk that most of a stream is made of: a few more words of one answer, and nothing else.
+//! The chunks that most streams are made of: one answer begins, goes on with a few more words, or ends.
 //!
 //! It is read without building the JSON it is written in. Whatever is not exactly that is left to the patient reader.
 
@@ -9,6 +9,10 @@ use serde::de::IgnoredAny;
 
 #[derive(Deserialize)]
 struct Chunk<'a> {
+    #[serde(default, borrow)]
+    id: Cow<'a, str>,
+    #[serde(default, borrow)]
+    model: Cow<'a, str>,
     #[serde(borrow)]
     choices: [Choice<'a>; 1],
     #[serde(default)]
@@ -26,14 +30,14 @@ struct Choice<'a> {
     #[serde(borrow)]
     delta: Delta<'a>,
     #[serde(default)]
-    finish_reason: Option<IgnoredAny>,
+    finish_reason: Option<Cow<'a, str>>,
     #[serde(default)]
     logprobs: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
 struct Delta<'a> {
-    #[serde(borrow)]
+    #[serde(default, borrow)]
     content: Cow<'a, str>,
     #[serde(default)]
     reasoning: Option<IgnoredAny>,
@@ -45,8 +49,21 @@ struct Delta<'a> {
     tool_calls: Option<IgnoredAny>,
 }
 
-/// Which answer goes on, and how; `None` if there is more to it.
-pub(super) fn read(data: &str) -> Option<(usize, Cow<'_, str>)> {
+/// What such a chunk says; of words, names and reasons that are left out it says nothing.
+#[derive(Debug, PartialEq)]
+pub(super) struct Plain<'a> {
+    pub(super) id: Cow<'a, str>,
+    pub(super) model: Cow<'a, str>,
+    /// Which answer it is about.
+    pub(super) choice: usize,
+    /// What it goes on with.
+    pub(super) words: Cow<'a, str>,
+    /// The vendor's word for why it ends.
+    pub(super) reason: Option<Cow<'a, str>>,
+}
+
+/// Reads a chunk; `None` if there is more to it.
+pub(super) fn read(data: &str) -> Option<Plain<'_>> {
     let chunk: Chunk<'_> = serde_json::from_str(data).ok()?;
     let [choice] = chunk.choices;
     let delta = choice.delta;
@@ -54,15 +71,19 @@ pub(super) fn read(data: &str) -> Option<(usize, Cow<'_, str>)> {
         chunk.usage,
         chunk.error,
         chunk.x_groq,
-        choice.finish_reason,
         choice.logprobs,
         delta.reasoning,
         delta.reasoning_content,
         delta.refusal,
         delta.tool_calls,
     ];
-    let plain = !delta.content.is_empty() && more.iter().all(Option::is_none);
-    plain.then_some((choice.index, delta.content))
+    more.iter().all(Option::is_none).then_some(Plain {
+        id: chunk.id,
+        model: chunk.model,
+        choice: choice.index,
+        words: delta.content,
+        reason: choice.finish_reason,
+    })
 }
 
 #[cfg(test)]
@@ -87,9 +108,12 @@ mod tests {
     fn a_chunk_as_openai_sends_it_is_read_the_quick_way() {
         let chunk = r#"{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","service_tier":"default",
             "choices":[{"index":0,"delta":{"content":"a\nb"},"logprobs":null,"finish_reason":null}],"usage":null}"#;
-        assert_eq!(super::read(chunk), Some((0, "a\nb".into())));
+        let read =
+            |chunk: &str| super::read(chunk).map(|plain| (plain.words.to_string(), plain.reason.is_some()));
+        assert_eq!(read(chunk), Some(("a\nb".to_owned(), false)));
         let last = chunk.replace(r#""finish_reason":null"#, r#""finish_reason":"stop""#);
-        assert_eq!(super::read(&last), None);
+        assert_eq!(read(&last.replace(r#""content":"a\nb""#, "")), Some((String::new(), true)));
+        assert_eq!(read(&last.replace(r#""usage":null"#, r#""usage":{}"#)), None);
     }
 
     proptest! {
@@ -110,6 +134,7 @@ mod tests {
                 ("tool_calls", "[{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"f\"}}]"), ("tool_calls", "null"),
             ]),
             twice in any::<bool>(),
+            begun in any::<bool>(),
         ) {
             choice["delta"] = delta;
             chunk["choices"] = if twice { json!([choice, choice]) } else { json!([choice]) };
@@ -117,14 +142,17 @@ mod tests {
             let data = chunk.to_string();
             let (mut quick, mut patient) = (Reader::default(), Reader::default());
             let (mut heard, mut expected) = (Vec::new(), Vec::new());
-            for (reader, out) in [(&mut quick, &mut heard), (&mut patient, &mut expected)] {
-                reader.read(&Event { name: None, data: &first }, out).unwrap();
+            if begun {
+                quick.read(&Event { name: None, data: &first }, &mut heard).unwrap();
+                patient.read_patiently(&first, false, &mut expected).unwrap();
             }
             // The second and third time it may be the chunk before with other words.
             for data in [&data, &data.replace("words", "others"), &data] {
                 quick.read(&Event { name: None, data }, &mut heard).unwrap();
                 patient.read_patiently(data, false, &mut expected).unwrap();
             }
+            quick.close(&mut heard);
+            patient.close(&mut expected);
             prop_assert_eq!(heard, expected);
         }
     }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::super::answer::{Said, arguments, call_id, read_error, read_stop, read_usage, spoken, thought};
-use super::plain;
+use super::plain::{self, Plain};
 use crate::delta::{Delta, Piece};
 use crate::mould::Mould;
 use crate::sse::Event;
@@ -40,7 +40,7 @@ struct Call {
 }
 
 /// A stream that numbers its answers higher is talking nonsense.
-const MAX_CHOICES: u64 = 128;
+const MAX_CHOICES: usize = 128;
 
 impl Reader {
     pub(crate) fn read(&mut self, event: &Event<'_>, out: &mut Vec<Delta>) -> Result<(), Broken> {
@@ -53,25 +53,34 @@ impl Reader {
             return Ok(());
         }
         let failed = event.name == Some("error");
-        if self.started
-            && !failed
-            && let Some(text) = self.read_plain(data)
-        {
-            out.push(Delta::Piece { choice: as_u32(self.goes_on), piece: Piece::Text(text) });
+        if !failed && self.read_plain(data, out) {
             return Ok(());
         }
         self.read_patiently(data, failed, out)
     }
 
-    /// More words of the answer that goes on, if the chunk is nothing else.
-    fn read_plain(&mut self, data: &str) -> Option<String> {
+    /// Reads a chunk in which one answer begins, goes on with words or ends, and nothing else: whether it is one.
+    fn read_plain(&mut self, data: &str, out: &mut Vec<Delta>) -> bool {
+        let piece = |choice, words| Delta::Piece { choice: as_u32(choice), piece: Piece::Text(words) };
         if let Some(words) = self.mould.words(data) {
-            return Some(words.to_owned());
+            out.push(piece(self.goes_on, words.to_owned()));
+            return true;
         }
-        let (choice, text) = plain::read(data).filter(|(choice, _)| *choice < self.choices.len())?;
-        self.goes_on = choice;
-        self.mould.keep(data, &text);
-        Some(text.into_owned())
+        let known = |plain: &Plain<'_>| plain.choice < MAX_CHOICES;
+        let Some(Plain { id, model, choice, words, reason }) = plain::read(data).filter(known) else {
+            return false;
+        };
+        if self.started && reason.is_none() && choice < self.choices.len() {
+            self.goes_on = choice;
+            self.mould.keep(data, &words);
+        }
+        self.begin(&id, &model, true, out);
+        self.hear_of(choice);
+        if !words.is_empty() {
+            out.push(piece(choice, words.into_owned()));
+        }
+        self.finish(choice, reason.as_deref(), out);
+        true
     }
 
     /// Reads any chunk; `failed` if the frame is named an error.
@@ -91,7 +100,8 @@ impl Reader {
             return Ok(());
         }
         let choices = chunk.get("choices").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        self.start(&chunk, choices, out);
+        let word = |name: &str| chunk.get(name).and_then(Value::as_str).unwrap_or_default();
+        self.begin(word("id"), word("model"), !choices.is_empty(), out);
         for choice in choices {
             self.read_choice(choice, out)?;
         }
@@ -119,26 +129,41 @@ impl Reader {
     }
 
     /// Some servers send a chunk about the prompt first, which knows neither id nor model.
-    fn start(&mut self, chunk: &Value, choices: &[Value], out: &mut Vec<Delta>) {
-        let word = |name: &str| chunk.get(name).and_then(Value::as_str).filter(|word| !word.is_empty());
-        if self.started || (choices.is_empty() && word("model").is_none()) {
+    fn begin(&mut self, id: &str, model: &str, has_choices: bool, out: &mut Vec<Delta>) {
+        if self.started || (!has_choices && model.is_empty()) {
             return;
         }
         self.started = true;
-        word("id").unwrap_or_default().clone_into(&mut self.id);
-        let model = word("model").unwrap_or_default().to_owned();
-        out.push(Delta::Start { id: word("id").map(str::to_owned), model });
+        id.clone_into(&mut self.id);
+        let id = (!id.is_empty()).then(|| id.to_owned());
+        out.push(Delta::Start { id, model: model.to_owned() });
+    }
+
+    /// There is an answer of this number.
+    fn hear_of(&mut self, number: usize) {
+        if self.choices.len() <= number {
+            self.choices.resize_with(number + 1, Heard::default);
+        }
+    }
+
+    /// An answer ends, if this is a reason to.
+    fn finish(&mut self, number: usize, reason: Option<&str>, out: &mut Vec<Delta>) {
+        let Some(heard) = self.choices.get_mut(number) else { return };
+        if let Some(stop) = reason.and_then(|word| read_stop(word, !heard.calls.is_empty()))
+            && !std::mem::replace(&mut heard.stopped, true)
+        {
+            self.let_calls_begin(number, out);
+            out.push(Delta::Stop { choice: as_u32(number), stop });
+        }
     }
 
     fn read_choice(&mut self, choice: &Value, out: &mut Vec<Delta>) -> Result<(), Broken> {
         let number = choice.get("index").and_then(Value::as_u64).unwrap_or(0);
+        let number = usize::try_from(number).unwrap_or(usize::MAX);
         if number >= MAX_CHOICES {
             return Err(Broken::new(format!("the stream numbers a choice {number}")));
         }
-        let number = usize::try_from(number).unwrap_or(0);
-        if self.choices.len() <= number {
-            self.choices.resize_with(number + 1, Heard::default);
-        }
+        self.hear_of(number);
         let delta = choice.get("delta").unwrap_or(&Value::Null);
         let mut say = |piece| out.push(Delta::Piece { choice: as_u32(number), piece });
         let word = |name: &str| delta.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
@@ -160,14 +185,7 @@ impl Reader {
         if let Some(value) = choice.get("logprobs").filter(|logprobs| !logprobs.is_null()) {
             out.push(Delta::Logprobs { choice: as_u32(number), value: value.clone() });
         }
-        let Some(heard) = self.choices.get_mut(number) else { return Ok(()) };
-        let reason = choice.get("finish_reason").and_then(Value::as_str);
-        if let Some(stop) = reason.and_then(|word| read_stop(word, !heard.calls.is_empty()))
-            && !std::mem::replace(&mut heard.stopped, true)
-        {
-            self.let_calls_begin(number, out);
-            out.push(Delta::Stop { choice: as_u32(number), stop });
-        }
+        self.finish(number, choice.get("finish_reason").and_then(Value::as_str), out);
         Ok(())
     }
 
