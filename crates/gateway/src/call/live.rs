@@ -42,19 +42,19 @@ pub(crate) async fn answer(
     outgoing: &Outgoing,
 ) -> Result<Response, ApiError> {
     let groups = match outgoing {
-        Outgoing::Mock(model) => return pretend(open, tongue, permit, asked, model).await,
+        Outgoing::Mock(model) => return Box::pin(pretend(open, tongue, permit, asked, model)).await,
         Outgoing::Upstreams(groups) => groups,
     };
     match ask(&mut open, permit, headers, asked, groups).await {
         // An upstream that does not stream; the caller's client would read nothing in one piece.
         Ok(Heard::Whole { answer, .. }) if asked.request.stream => {
-            recall::tell(open, tongue, answer, Saved::default(), true).await
+            Box::pin(recall::tell(open, tongue, answer, Saved::default(), true)).await
         }
         Ok(Heard::Whole { ready, headers, bytes, answer }) => {
             open.used(&answer);
             let (run, explanation) = (open.opening.run, open.explanation.clone());
             let response = match open.revealed(&answer) {
-                Err(barred) => return Err(open.bar(barred, &answer).await),
+                Err(barred) => return Err(Box::pin(open.bar(barred, &answer)).await),
                 Ok(told) if ready.wire != tongue.wire => tongue.tell(told.as_ref().unwrap_or(&answer)),
                 Ok(None) => own(bytes),
                 Ok(Some(_)) => own(retold(&open, &bytes)),
@@ -75,7 +75,7 @@ pub(crate) async fn answer(
             let response = streamed(Relay::new(source, voice, tongue, open, Saved::default()).holding(held));
             Ok(signed((headers, response).into_response(), run, &explanation))
         }
-        Err(error) => Err(open.fail(error).await),
+        Err(error) => Err(Box::pin(open.fail(error)).await),
     }
 }
 

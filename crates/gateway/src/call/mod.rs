@@ -131,20 +131,23 @@ async fn answer(
         headers,
     };
     let (mut open, permit) = begin(app, caller, beginning).await?;
-    let Some(permit) = permit else { return Err(open.block().await) };
+    // What seldom happens is in boxes of its own, or every call would take room for all of it.
+    let Some(permit) = permit else { return Err(Box::pin(open.block()).await) };
     let (run, tongue) = (open.opening.run, open.tongue());
     if let Some(id) = named_approval(headers)? {
         match held::find(app, &open.opening.caller, &open.request_recorded, id).await {
-            Ok(Some(held)) => return held::answer(open, tongue, held, asked.request.stream).await,
+            Ok(Some(held)) => return Box::pin(held::answer(open, tongue, held, asked.request.stream)).await,
             Ok(None) => {}
-            Err(error) => return Err(open.fail(error).await),
+            Err(error) => return Err(Box::pin(open.fail(error)).await),
         }
     }
     match choose(app, &mut open, asked, model).await {
-        Some(Plan::Recall(recalled)) => recall::answer(open, tongue, *recalled, asked.request.stream).await,
-        Some(Plan::Call) if asked.wish.only_kept => Err(open.fail(ApiError::NotKept { run }).await),
+        Some(Plan::Recall(recalled)) => {
+            Box::pin(recall::answer(open, tongue, *recalled, asked.request.stream)).await
+        }
+        Some(Plan::Call) if asked.wish.only_kept => Err(Box::pin(open.fail(ApiError::NotKept { run })).await),
         Some(Plan::Call) => live::answer(open, tongue, &permit, headers, asked, outgoing).await,
-        None => Err(open.fail(ApiError::Unserved { run }).await),
+        None => Err(Box::pin(open.fail(ApiError::Unserved { run })).await),
     }
 }
 

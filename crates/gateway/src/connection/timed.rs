@@ -11,6 +11,10 @@ use tokio::time::Instant;
 
 use super::alarm::Alarm;
 
+/// A piece that is shorter than this is copied out of the buffer that it was read into. Kept as it is, for as long as the
+/// request lasts, it would keep all of that buffer, and the connection would take another to go on.
+const SHORT: usize = 4 * 1024;
+
 /// The body of a request did not come in time.
 #[derive(Debug, thiserror::Error)]
 #[error("the body did not come within {0:?}")]
@@ -40,7 +44,10 @@ impl Body for Timed {
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
         let this = &mut *self;
         if let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(cx) {
-            return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
+            let short = |data: Bytes| if data.len() < SHORT { Bytes::copy_from_slice(&data) } else { data };
+            return Poll::Ready(
+                frame.map(|frame| frame.map(|frame| frame.map_data(short)).map_err(Into::into)),
+            );
         }
         // Whoever sends all of it at once never gets here.
         let due = *this.due.get_or_insert_with(|| Instant::now() + this.patience);

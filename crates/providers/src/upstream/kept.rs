@@ -48,7 +48,9 @@ impl Kept {
             go_on(connection, cx);
             answer.as_mut().poll(cx)
         });
-        answer.await.map_err(|mut unsent| Unsent { request: unsent.take_message(), error: unsent.into_error() })
+        answer
+            .await
+            .map_err(|mut unsent| Unsent { request: unsent.take_message(), error: unsent.into_error() })
     }
 
     /// The next piece of an answer that came by this connection.

@@ -145,7 +145,8 @@ impl Lanes {
     /// A new connection, or one that somebody else has made meanwhile; whether it is new.
     async fn make(&self, lane: usize, to: &Uri) -> Result<(Made, bool), SendError> {
         let lane = &self.lanes[lane];
-        let making = if self.one_by_one.load(Ordering::Relaxed) { None } else { Some(lane.making.lock().await) };
+        let making =
+            if self.one_by_one.load(Ordering::Relaxed) { None } else { Some(lane.making.lock().await) };
         if making.is_some()
             && let Some(shared) = lane.shared()
         {
@@ -185,9 +186,7 @@ impl Lanes {
             }
             Made::Shared(mut shared) => match shared.try_send_request(request).await {
                 Ok(answer) => Ok((answer, Carrier::Shared)),
-                Err(mut unsent) => {
-                    Err(Unsent { request: unsent.take_message(), error: unsent.into_error() })
-                }
+                Err(mut unsent) => Err(Unsent { request: unsent.take_message(), error: unsent.into_error() }),
             },
         }
     }

@@ -5,8 +5,8 @@
 
 use super::breaker::{Breaker, BreakerRules, BreakerState, Pass};
 use super::budget::{Budget, BudgetRules};
-use super::lanes::Berth;
 use super::keys::Keys;
+use super::lanes::Berth;
 use super::latency::Latencies;
 use super::place::Upstream;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -80,12 +80,7 @@ impl Coming {
 }
 
 impl ReplyBody {
-    pub(super) fn new(
-        incoming: Incoming,
-        carrier: Carrier,
-        passage: Passage,
-        span: Range<Instant>,
-    ) -> Self {
+    pub(super) fn new(incoming: Incoming, carrier: Carrier, passage: Passage, span: Range<Instant>) -> Self {
         let timeouts = passage.upstream.timeouts;
         Self {
             coming: Some(Coming { incoming, carrier }),

@@ -257,6 +257,31 @@ async fn one_connection_serves_many_calls() {
 }
 
 #[tokio::test]
+async fn a_connection_that_was_closed_while_nobody_used_it_loses_no_call() {
+    let mut server = Server::start([Act::Leave("{\"ok\":true}")]).await;
+    let place = upstream("a", server.address, |_| {});
+    for _ in 0..3 {
+        let (said, tried) = run(&[&place]).await;
+        assert_eq!((said.as_str(), tried.len()), (OK, 1), "{tried:?}");
+        server.left.recv().await.unwrap();
+    }
+    assert_eq!((server.seen().len(), server.connections()), (3, 3));
+}
+
+#[tokio::test]
+async fn a_connection_that_nobody_uses_is_given_up_after_a_while() {
+    let mut server = Server::start([FINE]).await;
+    let place = upstream("a", server.address, |_| {});
+    assert_eq!(run(&[&place]).await.0, OK);
+    tokio::time::pause();
+    tokio::time::advance(ms(56_000)).await;
+    tokio::time::resume();
+    server.closed().await;
+    assert_eq!(run(&[&place]).await.0, OK);
+    assert_eq!(server.connections(), 2);
+}
+
+#[tokio::test]
 async fn records_tell_the_key_the_fault_and_the_times() {
     let server = Server::start([LIMITED, FINE]).await;
     let place = upstream("a", server.address, |spec| spec.keys = vec![key("sk-0"), key("sk-1")]);

@@ -15,6 +15,8 @@ use tokio::time::timeout;
 pub(crate) enum Act {
     /// Answers with a status, headers and a body.
     Answer(u16, &'static [(&'static str, &'static str)], &'static str),
+    /// Answers, and closes the connection without having said so.
+    Leave(&'static str),
     /// Never answers.
     Silence,
     /// Begins a stream with this piece, and then says nothing.
@@ -58,6 +60,8 @@ pub(crate) struct Server {
     pub(crate) arrived: UnboundedReceiver<()>,
     /// Told when a client closes a connection that the server has left open.
     closed: UnboundedReceiver<()>,
+    /// Told when the server has closed a connection itself.
+    pub(crate) left: UnboundedReceiver<()>,
 }
 
 impl Server {
@@ -68,6 +72,7 @@ impl Server {
         let state = Arc::new(Mutex::new(state));
         let (arrived_sender, arrived) = unbounded_channel();
         let (closed_sender, closed) = unbounded_channel();
+        let (left_sender, left) = unbounded_channel();
         let shared = Arc::clone(&state);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -77,11 +82,12 @@ impl Server {
                     state: Arc::clone(&shared),
                     arrived: arrived_sender.clone(),
                     closed: closed_sender.clone(),
+                    left: left_sender.clone(),
                 };
                 tokio::spawn(connection.serve());
             }
         });
-        Self { address, state, arrived, closed }
+        Self { address, state, arrived, closed, left }
     }
 
     /// Waits until the client has closed a connection: at once, on a busy machine too, and far before any time-out.
@@ -106,6 +112,7 @@ struct Connection {
     state: Arc<Mutex<State>>,
     arrived: UnboundedSender<()>,
     closed: UnboundedSender<()>,
+    left: UnboundedSender<()>,
 }
 
 impl Connection {
@@ -155,6 +162,13 @@ impl Connection {
                 let lines: String =
                     headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
                 format!("HTTP/1.1 {status} Status\r\n{lines}content-length: {}\r\n\r\n{body}", body.len())
+            }
+            Act::Leave(body) => {
+                let text = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+                self.stream.write_all(text.as_bytes()).await.ok();
+                self.stream.shutdown().await.ok();
+                self.left.send(()).ok();
+                return false;
             }
             Act::Silence => String::new(),
             Act::Stall(piece) => format!("{stream_head}{}", chunk(piece)),
