@@ -29,7 +29,7 @@ enum Heard<'r> {
     /// An answer in one piece, in the upstream's bytes and in no vendor's shape.
     Whole { ready: &'r Ready, headers: HeaderMap, bytes: Bytes, answer: Answer },
     /// A stream that has begun to say something, and who has heard it.
-    Stream { ready: &'r Ready, reply: Reply, ear: Ear },
+    Stream { ready: &'r Ready, reply: Reply, ear: Box<Ear> },
 }
 
 /// Asks, answers, records. Asking a model is an effect, so it takes leave to be done.
@@ -155,7 +155,7 @@ fn is_stream(reply: &Reply) -> bool {
 /// How a stream begins.
 enum Look {
     /// With something to say: from here on there is no way back. What was heard of it is taken from its body.
-    Speaks(Ear),
+    Speaks(Box<Ear>),
     /// With an error, though its status was a success.
     Gives(Failure),
     /// Not at all.
@@ -185,7 +185,7 @@ async fn look(reply: &mut Reply, wire: Wire) -> Look {
         // What ends without a word, or makes no sense, is for the relay to tell: it may have said that it is done.
         Overheard::Said(Ok(())) | Overheard::Nothing | Overheard::Nonsense => {
             reply.body.take_peeked();
-            Look::Speaks(ear)
+            Look::Speaks(Box::new(ear))
         }
     }
 }

@@ -28,7 +28,7 @@ pub(crate) enum Source {
 /// An upstream's stream while it is read.
 pub(crate) struct Upstream {
     body: ReplyBody,
-    ear: Ear,
+    ear: Box<Ear>,
     /// Nothing more comes from the body.
     drained: bool,
 }
@@ -58,7 +58,7 @@ pub(crate) enum Cut {
 
 impl Source {
     /// The rest of a stream whose beginning was heard by `ear`.
-    pub(crate) fn upstream(ear: Ear, body: ReplyBody) -> Self {
+    pub(crate) fn upstream(ear: Box<Ear>, body: ReplyBody) -> Self {
         Self::Upstream(Box::new(Upstream { body, ear, drained: false }))
     }
 
