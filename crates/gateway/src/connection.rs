@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use http::header::EXPECT;
 use http::{Request, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -35,7 +36,7 @@ use self::stage::{Answer, Answering, Stage};
 pub(crate) use self::timed::Late;
 use self::timed::Timed;
 use self::watched::Watched;
-use crate::gate::Peer;
+use crate::gate::{Peer, heard_out};
 
 /// What somebody is told who finds no place. It is no answer of a wire: nobody has read yet what they want.
 const FULL: &[u8] =
@@ -47,6 +48,9 @@ const FULL: &[u8] =
 const TURNED_AWAY: usize = 64;
 /// How long they have to hear it.
 const FAREWELL: Duration = Duration::from_secs(1);
+
+/// How much of a body that is too long is heard out, so that whoever sends it hears why.
+const HEARD_OUT: usize = 16 << 20;
 
 /// What a connection holds of an answer that its client does not take yet. Past it the upstream is not read any further.
 const BUFFER: usize = 64 * 1024;
@@ -151,7 +155,13 @@ impl Serving {
             let (router, answering) = (router.clone(), Answering::begin(&stage));
             async move {
                 let response = match bounds::refuse(&request, max_body_bytes) {
-                    Some(refusal) => refusal,
+                    Some(refusal) => {
+                        // Who asks first whether to send it is told that it is not wanted.
+                        if !request.headers().contains_key(EXPECT) {
+                            heard_out(request.into_body(), HEARD_OUT).await;
+                        }
+                        refusal
+                    }
                     None => {
                         let mut request = request.map(|body| Body::new(Timed::new(body, bounds.body)));
                         request.extensions_mut().insert(peer);

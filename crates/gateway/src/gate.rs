@@ -7,7 +7,7 @@ use std::net::IpAddr;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::{Bytes, HttpBody};
 use axum::extract::{Request, State};
 use axum::middleware::Next;
 use axum::response::Response;
@@ -26,9 +26,11 @@ use crate::origin::authority;
 use crate::people::{Client, login};
 use crate::room::{Place, Shed};
 
-/// How much of the body of somebody who is turned away is heard out, in bytes, and for how long.
+/// How much of the body of somebody who is turned away is heard out, in bytes.
 const HEARD_OUT: usize = 64 << 10;
+/// How long anybody is heard out, and how long while they say nothing.
 const HEARD_FOR: Duration = Duration::from_secs(1);
+const SILENCE: Duration = Duration::from_millis(200);
 
 /// The address that a connection comes from, and behind the gate the one that a request does.
 #[derive(Debug, Clone, Copy)]
@@ -66,7 +68,7 @@ pub(crate) async fn pass(State(gate): State<Gate>, request: Request, next: Next)
     let place = match gate.room(&parts.method) {
         Ok(place) => place,
         Err(error) => {
-            heard_out(body).await;
+            heard_out(body, HEARD_OUT).await;
             return error.respond(gate.wire);
         }
     };
@@ -113,13 +115,13 @@ pub(crate) async fn pass(State(gate): State<Gate>, request: Request, next: Next)
     response
 }
 
-/// Lets somebody who is turned away finish a short body, and throws it away: a connection that is closed while they still
-/// send takes the answer along.
-async fn heard_out(mut body: Body) {
+/// Lets somebody who is turned away finish a body of at most so many bytes, and throws it away: a connection that is closed
+/// while they still send takes the answer along. Whoever sends nothing waits for the answer, and is not waited for.
+pub(crate) async fn heard_out(mut body: impl HttpBody<Data = Bytes> + Unpin, most: usize) {
     let all = async {
         let mut heard = 0;
-        while let Some(Ok(frame)) = body.frame().await
-            && heard < HEARD_OUT
+        while let Ok(Some(Ok(frame))) = tokio::time::timeout(SILENCE, body.frame()).await
+            && heard < most
         {
             heard += frame.data_ref().map_or(0, Bytes::len);
         }

@@ -57,7 +57,7 @@ pub(super) fn refuse<B>(request: &Request<B>, max_body_bytes: usize) -> Option<R
         return None;
     };
     let mut response = error.respond(Wire::of(request.uri().path()));
-    // What was announced is never read, so nothing else can follow it.
+    // What was announced may never be read, so nothing else can follow it.
     response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     Some(response)
 }
