@@ -1,0 +1,82 @@
+//! A stream of requests to classify, served by a learner as soon as its promise is proven.
+
+use learning::classify::Learner;
+use learning::course::{Change, Course, Terms, Turn};
+use learning::proof::Promise;
+
+use crate::data::Labelled;
+
+/// What became of one request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Done {
+    pub(crate) served: bool,
+    pub(crate) right: bool,
+}
+
+/// What became of a stream.
+#[derive(Debug, Default)]
+pub(crate) struct Log {
+    pub(crate) done: Vec<Done>,
+    /// When it was first promoted.
+    pub(crate) promoted: Option<usize>,
+    pub(crate) demoted: usize,
+    /// What stood in the way at the end.
+    pub(crate) reason: String,
+    pub(crate) learner: Learner,
+}
+
+pub(crate) const KEY: u64 = 0x005e_c2e7;
+
+pub(crate) fn terms(disagreement: f64) -> Terms {
+    Terms { promise: Promise { disagreement, ..Promise::default() }, auto_promote: true, side_effects: 0 }
+}
+
+/// Serves `rows`; what is in `late` is mixed into the rest once there was a promotion.
+pub(crate) fn classify(mut rows: Vec<Labelled>, late: Vec<Labelled>, disagreement: f64, seed: u64) -> Log {
+    let mut log = Log::default();
+    let mut course = Course::new(terms(disagreement));
+    let mut late = Some(late).filter(|late| !late.is_empty());
+    let mut at = 0;
+    while at < rows.len() {
+        let (text, label) = rows[at].clone();
+        let opinion = log.learner.meet(&text);
+        let said =
+            opinion.as_ref().and_then(|opinion| log.learner.classifier().labels.get(opinion.label as usize));
+        let right = said.is_some_and(|said| *said == label);
+        let sure = opinion.as_ref().is_some_and(|opinion| log.learner.classifier().is_sure(opinion));
+        let turn = if sure { course.turn(KEY, &(at as u64).to_be_bytes()) } else { Turn::Live };
+        log.done.push(Done { served: turn == Turn::Serve, right });
+        at += 1;
+        if turn == Turn::Serve {
+            continue;
+        }
+        let change = if turn == Turn::Compare { course.compared(right) } else { None };
+        log.demoted += usize::from(change == Some(Change::Demoted));
+        if change == Some(Change::Promoted) && log.promoted.is_none() {
+            log.promoted = Some(at);
+            if let Some(late) = late.take() {
+                let mut rest = rows.split_off(at);
+                rest.extend(late);
+                rows.extend(crate::data::shuffled(&rest, seed));
+            }
+        }
+        log.learner.learn(&text, &label, opinion.as_ref(), course.aim());
+    }
+    let choice = log.learner.choice();
+    log.reason = match choice.threshold {
+        None => format!(
+            "no threshold: the surest {:.0} % are expected to differ in {:.2} %",
+            choice.share * 100.0,
+            choice.expected * 100.0
+        ),
+        Some(_) => course.gates().to_string(),
+    };
+    log
+}
+
+/// The share served, and the share of that which was right.
+pub(crate) fn shares(done: &[Done]) -> (f64, f64) {
+    let served = done.iter().filter(|one| one.served).count();
+    let right = done.iter().filter(|one| one.served && one.right).count();
+    (served as f64 / done.len().max(1) as f64, if served == 0 { 1.0 } else { right as f64 / served as f64 })
+}

@@ -1,0 +1,77 @@
+//! What is fixed in a request and its answer: all of it, its tools, the shape of what came back.
+
+use schema::Digest;
+use serde_json::{Map, Value, json};
+
+use super::digest;
+
+/// The hash of a whole request. `model` is the model's one name: aliases are resolved before.
+#[must_use]
+pub fn request(model: &str, body: &Value) -> Digest {
+    let mut body = body.clone();
+    if let Value::Object(fields) = &mut body {
+        fields.remove("model");
+    }
+    digest(&json!({ "model": model, "body": body }))
+}
+
+/// The hash of the tools of a request, whatever their order.
+#[must_use]
+pub fn tools(tools: &[Value]) -> Digest {
+    let mut each: Vec<Value> = tools.iter().map(|tool| Value::from(digest(tool).to_string())).collect();
+    each.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
+    each.dedup();
+    digest(&Value::Array(each))
+}
+
+/// The hash of an answer's shape: names and types of its fields, or that it is text.
+#[must_use]
+pub fn shape(answer: &Value) -> Digest {
+    digest(&outline(answer, 8))
+}
+
+fn outline(value: &Value, depth: u8) -> Value {
+    match value {
+        Value::Null => json!("null"),
+        Value::Bool(_) => json!("boolean"),
+        Value::Number(_) => json!("number"),
+        Value::String(_) => json!("text"),
+        _ if depth == 0 => json!("deep"),
+        Value::Array(items) => {
+            let mut kinds: Vec<Value> = items.iter().map(|item| outline(item, depth - 1)).collect();
+            kinds.sort_by_key(Value::to_string);
+            kinds.dedup();
+            json!([kinds])
+        }
+        Value::Object(fields) => Value::Object(
+            fields
+                .iter()
+                .map(|(name, value)| (name.clone(), outline(value, depth - 1)))
+                .collect::<Map<_, _>>(),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_names_of_one_model_are_one_request() {
+        let with = |model: &str| json!({ "model": model, "messages": [{ "role": "user", "content": "hi" }] });
+        assert_eq!(request("gpt-4o", &with("gpt-4o")), request("gpt-4o", &with("openai/gpt-4o")));
+        assert_ne!(request("gpt-4o", &with("gpt-4o")), request("gpt-5", &with("gpt-4o")));
+    }
+
+    #[test]
+    fn the_order_of_tools_does_not_matter() {
+        let (a, b) = (json!({ "name": "a" }), json!({ "name": "b" }));
+        assert_eq!(tools(&[a.clone(), b.clone()]), tools(&[b, a]));
+    }
+
+    #[test]
+    fn a_shape_is_names_and_types_and_not_values() {
+        assert_eq!(shape(&json!({ "a": 1, "b": ["x"] })), shape(&json!({ "b": ["y", "z"], "a": 2.5 })));
+        assert_ne!(shape(&json!({ "a": 1 })), shape(&json!({ "a": "1" })));
+    }
+}

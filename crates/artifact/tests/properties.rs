@@ -1,0 +1,119 @@
+//! What holds for every program and every input.
+
+use artifact::normal::Read;
+use artifact::program::{Call, Find, Input, Limits, Operation, Part, Program, Rule, run};
+use artifact::token::Kind;
+use artifact::{Artifact, Guard};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+fn find() -> impl Strategy<Value = Find> {
+    let kind = prop::sample::select(&Kind::VISIBLE[..]);
+    prop_oneof![
+        kind.clone().prop_map(|kind| Find::Only { kind }),
+        (kind, prop::collection::vec("[a-z:]{0,4}", 0..3))
+            .prop_map(|(kind, before)| Find::After { kind, before }),
+        ("\\PC{0,4}", "\\PC{0,3}", any::<u16>()).prop_map(|(before, after, longest)| Find::Between {
+            before,
+            after,
+            longest
+        }),
+        ("[a-z(.*+)\\[\\]?]{0,8}", 0..3_u8).prop_map(|(pattern, group)| Find::Regex { pattern, group }),
+        "(/[a-z0-9~]{0,3}){0,3}".prop_map(|pointer| Find::Pointer { pointer }),
+    ]
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(Value::Null),
+        any::<i32>().prop_map(Value::from),
+        "\\PC{0,12}".prop_map(Value::from),
+        Just(json!({ "a": [1, "x"] }))
+    ]
+}
+
+fn program() -> impl Strategy<Value = Program> {
+    let leaf = prop_oneof![
+        value().prop_map(|value| Program::Constant { value }),
+        (find(), prop::sample::select(&Read::ALL[..]))
+            .prop_map(|(find, read)| Program::Extract { find, read }),
+        (prop::collection::vec(("[a-z]{1,4}", value()), 0..4), prop::option::of(value())).prop_map(
+            |(rules, otherwise)| {
+                let rule =
+                    |(word, value)| Rule { all_of: vec![word], none_of: vec!["not".to_owned()], value };
+                Program::DecisionList {
+                    rules: rules.into_iter().map(rule).collect(),
+                    otherwise: otherwise.map(|value| Box::new(Program::Constant { value })),
+                }
+            }
+        ),
+    ];
+    leaf.prop_recursive(5, 40, 4, |inner| {
+        let operation = prop::sample::select(vec![
+            Operation::Add,
+            Operation::Subtract,
+            Operation::Multiply,
+            Operation::Divide,
+        ]);
+        let fields = || prop::collection::vec(("[a-z]{1,3}", inner.clone()), 0..4);
+        prop_oneof![
+            (inner.clone(), prop::collection::btree_map("[a-z0-9]{0,3}", value(), 0..4))
+                .prop_map(|(key, table)| Program::Lookup { key: Box::new(key), table }),
+            (inner.clone(), "\\PC{0,6}").prop_map(|(slot, text)| Program::Template {
+                parts: vec![Part::Text(text), Part::Slot(slot)]
+            }),
+            prop::collection::vec(inner.clone(), 0..4).prop_map(|of| Program::Consensus { of }),
+            (operation, inner.clone(), inner.clone(), any::<u8>()).prop_map(
+                |(operation, left, right, digits)| {
+                    Program::Arithmetic { operation, left: Box::new(left), right: Box::new(right), digits }
+                }
+            ),
+            (fields(), prop::collection::vec("[a-z]{1,3}", 0..2))
+                .prop_map(|(fields, delegated)| Program::Fields { fields, delegated }),
+            fields().prop_map(|arguments| Program::Plan {
+                calls: vec![Call { tool: "t".to_owned(), arguments }]
+            }),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn every_program_is_total_and_deterministic(program in program(), text in "\\PC{0,80}") {
+        let first = run(&program, &Input::new(text.as_str()), Limits::default());
+        prop_assert_eq!(first, run(&program, &Input::new(text), Limits::default()));
+    }
+
+    #[test]
+    fn what_was_written_and_read_is_the_same_program(program in program(), text in "\\PC{0,60}") {
+        let made = Artifact { guard: Guard { longest: 1000, ..Guard::default() }, program };
+        let read: Artifact = serde_json::from_str(&serde_json::to_string(&made).unwrap()).unwrap();
+        prop_assert_eq!(&made, &read);
+        prop_assert_eq!(made.answer(&Input::new(text.as_str())), read.answer(&Input::new(text)));
+    }
+
+    #[test]
+    fn fewer_steps_never_make_another_answer(program in program(), text in "\\PC{0,60}", steps in 0..40_u32) {
+        use artifact::program::{Abstention, Outcome};
+        let all = run(&program, &Input::new(text.as_str()), Limits::default());
+        let few = run(&program, &Input::new(text), Limits { steps, ..Limits::default() });
+        prop_assert!(few == all || few == Outcome::Abstain(Abstention::Exhausted));
+    }
+
+    #[test]
+    fn any_json_that_reads_as_an_artifact_runs(text in "\\PC{0,60}", json in "\\PC{0,120}") {
+        if let Ok(read) = serde_json::from_str::<Artifact>(&json) {
+            let _ = read.answer(&Input::new(text));
+        }
+    }
+}
+
+#[test]
+fn a_program_that_is_too_deep_abstains() {
+    let mut program = Program::Constant { value: json!(1) };
+    for _ in 0..50 {
+        program = Program::Consensus { of: vec![program] };
+    }
+    let outcome = run(&program, &Input::new(""), Limits::default());
+    assert_eq!(outcome, artifact::program::Outcome::Abstain(artifact::program::Abstention::Exhausted));
+}

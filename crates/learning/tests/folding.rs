@@ -1,0 +1,152 @@
+//! Rebuilding: the same samples in the same order give the same state, and state survives being written and read.
+
+use artifact::program::{Input, Outcome};
+use artifact::text::mix;
+use learning::classify::Learner;
+use learning::comparator::Comparator;
+use learning::course::{Course, Terms, Turn};
+use learning::proof::Promise;
+use learning::synthesis::{Compiler, Sample, Verdict};
+use learning::tag::{Gold, TagLearner};
+use learning::threshold::Aim;
+use serde_json::json;
+
+const COLOURS: [&str; 3] = ["red", "green", "blue"];
+const THINGS: [&str; 4] = ["door", "lamp", "chair", "table"];
+
+fn request(at: u64) -> (String, String) {
+    let colour = COLOURS[(mix(at) % 3) as usize];
+    let thing = THINGS[(mix(at * 7) % 4) as usize];
+    (format!("please paint the {thing} number {at} {colour} today"), format!("paint {colour}"))
+}
+
+fn classify(learner: &mut Learner, course: &mut Course, from: u64, to: u64) -> Vec<bool> {
+    (from..to)
+        .map(|at| {
+            let (text, label) = request(at);
+            let opinion = learner.meet(&text);
+            let sure = opinion.as_ref().is_some_and(|opinion| learner.classifier().is_sure(opinion));
+            let right = opinion
+                .as_ref()
+                .is_some_and(|opinion| learner.classifier().labels[opinion.label as usize] == label);
+            let turn = if sure { course.turn(5, &at.to_be_bytes()) } else { Turn::Live };
+            if turn == Turn::Compare {
+                course.compared(right);
+            }
+            if turn != Turn::Serve {
+                learner.learn(&text, &label, opinion.as_ref(), course.aim());
+            }
+            turn == Turn::Serve
+        })
+        .collect()
+}
+
+fn course() -> Course {
+    Course::new(Terms { promise: Promise::default(), auto_promote: true, side_effects: 0 })
+}
+
+#[test]
+fn a_classifier_is_promoted_within_five_hundred_requests_of_an_easy_task_and_rebuilt_the_same() {
+    let fold = || {
+        let (mut learner, mut course) = (Learner::default(), course());
+        let served = classify(&mut learner, &mut course, 0, 700);
+        (learner, course, served)
+    };
+    let (learner, course, served) = fold();
+    let first = served.iter().position(|served| *served);
+    assert!(first.is_some_and(|first| first <= 500), "{first:?}");
+    let again = fold();
+    assert!(learner == again.0 && course == again.1 && served == again.2);
+}
+
+#[test]
+fn a_learner_that_was_written_and_read_goes_on_as_before() {
+    let (mut learner, mut course) = (Learner::default(), course());
+    classify(&mut learner, &mut course, 0, 120);
+    let mut read: Learner = serde_json::from_str(&serde_json::to_string(&learner).unwrap()).unwrap();
+    let mut course_read = course.clone();
+    assert!(learner == read);
+    assert_eq!(
+        classify(&mut learner, &mut course, 120, 240),
+        classify(&mut read, &mut course_read, 120, 240)
+    );
+    assert!(learner == read);
+}
+
+#[test]
+fn a_tagger_finds_what_live_found_and_is_rebuilt_the_same() {
+    let fold = || {
+        let mut learner = TagLearner::default();
+        for at in 0..200_u64 {
+            let (text, _) = request(at);
+            let colour = COLOURS
+                .iter()
+                .find_map(|colour| text.find(colour).map(|start| (start, start + colour.len())))
+                .unwrap();
+            let gold = vec![Gold { field: "colour".to_owned(), start: colour.0, end: colour.1 }];
+            for span in learner.meet(&text) {
+                let agreed = learner.agrees(&span, &gold);
+                learner.compared(&text, &span, agreed);
+            }
+            learner.learn(&text, &gold, Aim::Prove(0.01));
+        }
+        learner
+    };
+    let learner = fold();
+    let text = "please paint the shed number 7 green today";
+    let spans = learner.tagger().spans(text);
+    assert_eq!(spans.iter().map(|span| &text[span.start..span.end]).collect::<Vec<_>>(), ["green"]);
+    assert!(learner == fold());
+}
+
+fn order(at: u64) -> Sample {
+    let (count, price) = (2 + mix(at) % 9, 3 + mix(at * 3) % 50);
+    let kind = ["refund", "cancel"][(mix(at * 5) % 2) as usize];
+    let input = format!(
+        "Please {kind} order AB-{} of 2024-03-{:02}: {count} items at ${price}.00",
+        1000 + at,
+        10 + at % 18
+    );
+    let output = json!({
+        "kind": kind, "order": format!("AB-{}", 1000 + at), "date": format!("2024-03-{:02}", 10 + at % 18),
+        "total": count * price, "text": format!("We {kind} order AB-{}.", 1000 + at),
+    });
+    Sample { input, output }
+}
+
+#[test]
+fn a_program_is_made_field_by_field_and_holds_on_what_comes_after() {
+    let mut compiler = Compiler::new(Comparator::Exact);
+    for at in 0..60 {
+        compiler.learn(order(at), false);
+    }
+    let artifact = compiler.artifact().unwrap();
+    for at in 60..160 {
+        let sample = order(at);
+        assert_eq!(artifact.answer(&Input::new(sample.input.as_str())), Outcome::Answer(sample.output));
+    }
+    assert!(matches!(
+        artifact.answer(&Input::new("Please tell me a story about a dragon")),
+        Outcome::Abstain(_)
+    ));
+}
+
+#[test]
+fn what_cannot_be_learned_is_aborted_with_its_reason() {
+    let mut compiler = Compiler::new(Comparator::Exact);
+    for at in 0..40_u64 {
+        compiler.learn(
+            Sample {
+                input: format!("tell me something about {at}"),
+                output: json!(format!("{:x}", mix(at))),
+            },
+            false,
+        );
+    }
+    let attempt = compiler.attempts().last().unwrap();
+    assert_eq!(
+        (attempt.outcome, attempt.reason.as_str()),
+        (Verdict::Aborted, "no field has a deterministic program")
+    );
+    assert!(compiler.artifact().is_none());
+}

@@ -1,0 +1,18 @@
+//! Artifacts: whatever reads as one runs to an end on whatever text, twice with the same answer, and survives being written.
+
+#![no_main]
+
+use artifact::Artifact;
+use artifact::program::Input;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|text: &str| {
+    let (program, input) = text.split_once('\n').unwrap_or((text, ""));
+    let _ = artifact::token::tokens(input);
+    let Ok(read) = serde_json::from_str::<Artifact>(program) else { return };
+    let first = read.answer(&Input::new(input));
+    assert_eq!(first, read.answer(&Input::new(input)));
+    let written = serde_json::to_string(&read).expect("an artifact can be written");
+    let again: Artifact = serde_json::from_str(&written).expect("what was written can be read");
+    assert_eq!(first, again.answer(&Input::new(input)));
+});
