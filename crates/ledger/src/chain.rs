@@ -8,6 +8,7 @@ use crate::field::{Field, Salt, Scratch, payload_digest};
 use crate::hash::sha256;
 use crate::payload::{Name, Payload};
 use crate::said::Said;
+use crate::transcript::{Spot, Transcript};
 
 /// One recorded event. Its run and tenant are not repeated in it; they are part of what `hash` covers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -56,7 +57,7 @@ pub struct Chain {
     tenant: String,
     scratch: Scratch,
     /// Where the text of an event goes that nobody wants.
-    unwanted: Vec<u8>,
+    unwanted: Transcript,
 }
 
 impl Chain {
@@ -70,7 +71,7 @@ impl Chain {
     #[must_use]
     pub fn resume(tenant: TenantId, run: RunId, seq: Seq, head: Digest) -> Self {
         let (run, tenant, scratch) = (run.to_string(), tenant.to_string(), Scratch::default());
-        Self { seq, head, run, tenant, scratch, unwanted: Vec::new() }
+        Self { seq, head, run, tenant, scratch, unwanted: Transcript::default() }
     }
 
     /// How many events there are.
@@ -111,7 +112,7 @@ impl Chain {
         r#type: &str,
         fields: impl IntoIterator<Item = (N, V)>,
         mut salt: impl FnMut() -> Salt,
-        text: &mut Vec<u8>,
+        text: &mut Transcript,
     ) -> Result<Event, CanonicalError> {
         let payload: Payload =
             fields.into_iter().map(|(name, value)| (name, Field::disclosed(salt(), value))).collect();
@@ -150,18 +151,22 @@ impl Chain {
         payload: &Payload,
         seq: Seq,
         r#type: &str,
-        event: &mut Vec<u8>,
+        transcript: &mut Transcript,
     ) -> Result<Digest, CanonicalError> {
         let integer = i64::try_from(seq.0).ok().filter(|_| seq.0 <= MAX_INTEGER);
         let integer = integer.ok_or_else(|| CanonicalError::Number(seq.to_string()))?;
         let at = at.to_text();
+        let event = &mut transcript.text;
         event.extend_from_slice(b"{\"at\":\"");
         event.extend_from_slice(&at);
         event.extend_from_slice(b"\",\"hash\":\"");
         let hash_begins = event.len();
         event.extend_from_slice(&Digest::ZERO.to_hex());
         event.extend_from_slice(b"\",\"payload\":");
-        let payload_digest = payload_digest(payload, &mut self.scratch, event)?;
+        let hash_spot = transcript.spots.len();
+        transcript.spots.push(Spot::Hash { at: hash_begins, hash: Digest::ZERO });
+        let payload_digest = payload_digest(payload, &mut self.scratch, transcript)?;
+        let event = &mut transcript.text;
         let text = &mut self.scratch.outer;
         text.clear();
         text.extend_from_slice(b"{\"at\":\"");
@@ -188,6 +193,7 @@ impl Chain {
         event.extend_from_slice(&text[seq]);
         event.extend_from_slice(&text[type_begins..]);
         event[hash_begins..hash_begins + 64].copy_from_slice(&hash.to_hex());
+        transcript.spots[hash_spot] = Spot::Hash { at: hash_begins, hash };
         Ok(hash)
     }
 }

@@ -11,6 +11,7 @@ use crate::canonical::{self, CanonicalError};
 use crate::hash::sha256;
 use crate::payload::{Name, Payload};
 use crate::said::Said;
+use crate::transcript::{Spot, Transcript};
 
 /// Sixteen unpredictable bytes, used for one field only: without them a withheld value could be guessed and tried.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -102,7 +103,7 @@ impl Field {
             Self::Disclosed(_) => {
                 // `["SALT","NAME",VALUE]`
                 let value = SALT_ENDS + "\",".len() + name_len + ",".len();
-                out.extend_from_slice(b"{\"salt\":\"");
+                out.extend_from_slice(BEFORE_SALT);
                 out.extend_from_slice(&hashed[SALT_BEGINS..SALT_ENDS]);
                 out.extend_from_slice(b"\",\"value\":");
                 out.extend_from_slice(&hashed[value..hashed.len() - 1]);
@@ -117,6 +118,9 @@ impl Field {
     }
 }
 
+/// What comes before the salt where an event has it.
+const BEFORE_SALT: &[u8] = b"{\"salt\":\"";
+
 /// Where the salt is in what is hashed.
 const SALT_BEGINS: usize = "[\"".len();
 const SALT_ENDS: usize = SALT_BEGINS + 32;
@@ -125,10 +129,11 @@ const SALT_ENDS: usize = SALT_BEGINS + 32;
 pub(crate) fn payload_digest(
     payload: &Payload,
     scratch: &mut Scratch,
-    text: &mut Vec<u8>,
+    transcript: &mut Transcript,
 ) -> Result<Digest, CanonicalError> {
     scratch.outer.clear();
     scratch.outer.push(b'{');
+    let Transcript { text, spots } = transcript;
     text.push(b'{');
     let mut write = |(name, field): (&Name, &Field)| {
         if scratch.outer.len() > 1 {
@@ -144,6 +149,9 @@ pub(crate) fn payload_digest(
         scratch.outer.extend_from_slice(&field.digest(quoted, &mut scratch.inner)?.to_hex());
         scratch.outer.push(b'"');
         text.push(b':');
+        if let Field::Disclosed(shown) = field {
+            spots.push(Spot::Field { name: began, at: text.len() + BEFORE_SALT.len(), salt: shown.salt });
+        }
         field.write(&scratch.inner, name_len, text);
         Ok(())
     };
@@ -174,6 +182,12 @@ impl Salt {
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(bytes)
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
     }
 
     fn to_hex(self) -> [u8; 32] {

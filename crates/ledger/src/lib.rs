@@ -31,6 +31,7 @@ mod proof;
 mod recorded;
 mod said;
 mod statement;
+mod transcript;
 pub mod trust;
 
 pub use chain::{Chain, ChainError, Event};
@@ -44,3 +45,4 @@ pub use payload::{Name, Payload};
 pub use proof::{Proof, ProofError};
 pub use recorded::{Recorded, Recorder};
 pub use said::Said;
+pub use transcript::{Spot, Transcript};

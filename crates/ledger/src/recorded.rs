@@ -9,6 +9,7 @@ use crate::chain::{Chain, ChainError, Event};
 use crate::field::Salt;
 use crate::payload::Name;
 use crate::said::Said;
+use crate::transcript::Transcript;
 
 /// Events of one run that follow each other and what came before. They were made by a [`Recorder`], or checked; nobody can
 /// change them, so nobody has to hash them again.
@@ -20,7 +21,7 @@ pub struct Recorded {
     before: Digest,
     events: Vec<Event>,
     /// The events as they are kept, where they were written out on the way to their hashes.
-    text: Option<Vec<u8>>,
+    transcript: Option<Transcript>,
 }
 
 impl PartialEq for Recorded {
@@ -45,7 +46,7 @@ impl Recorded {
     ) -> Result<Self, ChainError> {
         let mut chain = Chain::resume(tenant, run, after, before);
         events.iter().try_for_each(|event| chain.verify_next(event))?;
-        Ok(Self { tenant, run, after, before, events, text: None })
+        Ok(Self { tenant, run, after, before, events, transcript: None })
     }
 
     /// Whose they are.
@@ -82,7 +83,16 @@ impl Recorded {
     #[must_use]
     pub fn to_text(&self) -> Vec<u8> {
         // Events are JSON already; writing them out cannot fail.
-        self.text.clone().unwrap_or_else(|| serde_json::to_vec(&self.events).unwrap_or_default())
+        match &self.transcript {
+            Some(transcript) => transcript.text.clone(),
+            None => serde_json::to_vec(&self.events).unwrap_or_default(),
+        }
+    }
+
+    /// The same text with what stands where in it, if that is known.
+    #[must_use]
+    pub fn transcript(&self) -> Option<&Transcript> {
+        self.transcript.as_ref()
     }
 
     /// Whether they go on with a run of `tenant` that ends at `seq` and `head`.
@@ -115,7 +125,7 @@ impl Deref for Recorded {
 pub struct Recorder {
     chain: Chain,
     recorded: Recorded,
-    text: Vec<u8>,
+    transcript: Transcript,
 }
 
 impl Recorder {
@@ -129,14 +139,14 @@ impl Recorder {
     #[must_use]
     pub fn resume(tenant: TenantId, run: RunId, seq: Seq, head: Digest) -> Self {
         let events = Vec::new();
-        let recorded = Recorded { tenant, run, after: seq, before: head, events, text: None };
-        Self { chain: Chain::resume(tenant, run, seq, head), recorded, text: Vec::new() }
+        let recorded = Recorded { tenant, run, after: seq, before: head, events, transcript: None };
+        Self { chain: Chain::resume(tenant, run, seq, head), recorded, transcript: Transcript::default() }
     }
 
     /// The same, with room for a text of about so many bytes, where that is known.
     #[must_use]
     pub fn with_room_for(mut self, bytes: usize) -> Self {
-        self.text.reserve(bytes);
+        self.transcript.text.reserve(bytes);
         self
     }
 
@@ -151,10 +161,10 @@ impl Recorder {
         fields: impl IntoIterator<Item = (N, V)>,
         salt: impl FnMut() -> Salt,
     ) -> Result<&Event, CanonicalError> {
-        let before = self.text.len();
-        self.text.push(if before == 0 { b'[' } else { b',' });
-        let appended = self.chain.append_to(at, r#type, fields, salt, &mut self.text);
-        let event = appended.inspect_err(|_| self.text.truncate(before))?;
+        let before = self.transcript.mark();
+        self.transcript.text.push(if self.transcript.text.is_empty() { b'[' } else { b',' });
+        let appended = self.chain.append_to(at, r#type, fields, salt, &mut self.transcript);
+        let event = appended.inspect_err(|_| self.transcript.go_back(before))?;
         self.recorded.events.push(event);
         let place = self.recorded.events.len() - 1;
         Ok(&self.recorded.events[place])
@@ -163,9 +173,9 @@ impl Recorder {
     /// What was recorded.
     #[must_use]
     pub fn end(mut self) -> Recorded {
-        if !self.text.is_empty() {
-            self.text.push(b']');
-            self.recorded.text = Some(self.text);
+        if !self.transcript.text.is_empty() {
+            self.transcript.text.push(b']');
+            self.recorded.transcript = Some(self.transcript);
         }
         self.recorded
     }

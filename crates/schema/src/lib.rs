@@ -46,7 +46,8 @@ pub use id::{
 pub use money::MicroUsd;
 pub use network::{Network, NetworkError};
 pub use run::{
-    CacheDetails, GhostRoute, PassedRoute, Route, RouteExplanation, Run, RunKind, RunStatus, Usage,
+    ArtifactDetails, CacheDetails, GhostRoute, PassedRoute, Route, RouteExplanation, Run, RunKind, RunStatus,
+    Usage,
 };
 pub use side_effect::{SideEffect, SideEffectLevel, SideEffectStatus};
 pub use tenant::Tenant;

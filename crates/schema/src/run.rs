@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{GatewayMode, MicroUsd, RunId, Subject, TenantId, Timestamp, Verdict};
+use crate::{ArtifactId, GatewayMode, MicroUsd, PatternId, RunId, Subject, TenantId, Timestamp, Verdict};
 
 /// What kind of work a run is. One runs list, one evidence packet and one verifier serve them all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -142,6 +142,9 @@ pub struct RouteExplanation {
     /// Which answer was used again, when one was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheDetails>,
+    /// Which learned program answered, when one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub artifact: Option<ArtifactDetails>,
     /// What the live route would have cost on top; absent when that is not known, or nothing was saved.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated_saved_usd: Option<MicroUsd>,
@@ -167,6 +170,19 @@ pub struct CacheDetails {
     pub age_seconds: u64,
 }
 
+/// A learned program that answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct ArtifactDetails {
+    /// The artifact.
+    pub artifact_id: ArtifactId,
+    /// Its version.
+    pub version: u32,
+    /// The pattern it was learned from.
+    pub pattern_id: PatternId,
+}
+
 /// A route that would have answered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
@@ -190,6 +206,7 @@ impl RouteExplanation {
             rejected: Vec::new(),
             verdict,
             cache: None,
+            artifact: None,
             estimated_saved_usd: None,
             ghost: None,
             fallback: None,

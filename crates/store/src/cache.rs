@@ -2,7 +2,8 @@
 //!
 //! An entry of the kind `exact_response` holds no answer. It points to the run whose recorded answer serves, so that erasing
 //! a person or giving up a run takes the answer with it: such an entry reads as absent. An entry of the kind `tool_result`
-//! holds a value, sealed under the key of the subject it is about, or as it is where it is about nobody.
+//! holds a value, sealed under the key of the subject it is about, or as it is where it is about nobody; so do `evaluation` and `negative`, which say of
+//! what was learned whether it was right, and are about nobody.
 //!
 //! - A newer entry replaces an older one; an older one changes nothing.
 //! - A kind is bounded by the puts themselves: one in so many, picked by its key, takes away the oldest beyond the bound. To
@@ -37,11 +38,15 @@ pub enum CacheKind {
     ExactResponse,
     /// What a tool gave for identical arguments.
     ToolResult,
+    /// How an artifact compared with live on an input.
+    Evaluation,
+    /// What is not to be tried again for a while: a pattern, or an input of one.
+    Negative,
 }
 
 impl CacheKind {
     /// Every kind there is.
-    pub const ALL: [Self; 2] = [Self::ExactResponse, Self::ToolResult];
+    pub const ALL: [Self; 4] = [Self::ExactResponse, Self::ToolResult, Self::Evaluation, Self::Negative];
 
     /// Its name.
     #[must_use]
@@ -49,6 +54,8 @@ impl CacheKind {
         match self {
             Self::ExactResponse => "exact_response",
             Self::ToolResult => "tool_result",
+            Self::Evaluation => "evaluation",
+            Self::Negative => "negative",
         }
     }
 

@@ -66,7 +66,7 @@ pub use job::{Claimed, Held, Job, JobQueue, JobState, JobStore, LeaseToken, NewJ
 pub use log::{FeedRow, LogStore, RunProof};
 pub use meter::{Level, MeterKey, MeterStore, ReservationId, Reserved, Settlement, Want};
 pub use record::{Record, RecordBody, RecordChange, RecordFilter, RecordKind, RecordStore};
-pub use run::{RANGE_SEALED, RunRow, RunStore, Sealed};
+pub use run::{RANGE_SEALED, RunFields, RunRow, RunStore, Sealed};
 pub use sealing::Masters;
 pub use subject::SubjectStore;
 pub use sums::sums_of;

@@ -3,8 +3,9 @@
 //! A record is found by its id, by the word it is grouped under and by its key. It changes inside a commit and nowhere
 //! else, from the version that its writer has seen: whoever comes second is told so, and nothing of its commit is written.
 //!
-//! Records are sources: nothing else says what they say, so nothing can make them again. What is about a person belongs in
-//! events, which are sealed; a record is not.
+//! Records are sources: nothing else says what they say, so nothing can make them again; but for those of the learner, which
+//! follow from the log, and which its own view makes again and has forget. What is about a person belongs in events, which are
+//! sealed; a record is not.
 //!
 //! To add a kind: a variant of [`RecordKind`], its place in `ALL` and its name.
 
@@ -55,11 +56,23 @@ pub enum RecordKind {
     Revocation,
     /// A secret in the vault, sealed.
     Credential,
+    /// How far the learner has read the tenant's log. This and what follows is derived from the log, and can be made again.
+    Learning,
+    /// Work of one kind that comes again and again.
+    Pattern,
+    /// The learner of a pattern, as it was a while ago.
+    Learner,
+    /// An attempt to make an artifact of a pattern.
+    Attempt,
+    /// A learned program on its way to serving.
+    Artifact,
+    /// The text of a program that an artifact serves with; named by events, so it stays.
+    Program,
 }
 
 impl RecordKind {
     /// Every kind there is.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 19] = [
         Self::Approval,
         Self::Exception,
         Self::Budget,
@@ -73,6 +86,12 @@ impl RecordKind {
         Self::ServiceAccount,
         Self::Revocation,
         Self::Credential,
+        Self::Learning,
+        Self::Pattern,
+        Self::Learner,
+        Self::Attempt,
+        Self::Artifact,
+        Self::Program,
     ];
 
     /// Its name.
@@ -92,6 +111,12 @@ impl RecordKind {
             Self::ServiceAccount => "service_account",
             Self::Revocation => "revocation",
             Self::Credential => "credential",
+            Self::Learning => "learning",
+            Self::Pattern => "pattern",
+            Self::Learner => "learner",
+            Self::Attempt => "attempt",
+            Self::Artifact => "artifact",
+            Self::Program => "program",
         }
     }
 

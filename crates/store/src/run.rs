@@ -1,5 +1,7 @@
 //! Runs as lists show them: a view, derived from events and from nothing else.
 
+mod fields;
+
 use std::num::NonZeroU32;
 
 use async_trait::async_trait;
@@ -8,6 +10,8 @@ use schema::{Digest, RunId, Seq, SubjectId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use self::fields::RunFields;
+use self::fields::SUBJECT;
 use crate::error::StoreError;
 use crate::filter::RunFilter;
 
@@ -28,45 +32,14 @@ pub struct RunRow {
     /// Whether it has ended.
     pub finished: bool,
     /// The disclosed fields of `run.started` and `run.finished` that lists show and filter by.
-    pub fields: serde_json::Map<String, Value>,
+    pub fields: RunFields,
 }
 
 /// The type of the event that says which runs' events were given up, by their ids in `runs`.
 pub const RANGE_SEALED: &str = "audit.range_sealed";
 
-const SUBJECT: &str = "subject";
 /// The type of the event that ends a run.
 const END: &str = "run.finished";
-
-/// Which fields of the first and the last event of a run its row keeps.
-const KEPT: &[&str] = &[
-    "kind",
-    "app",
-    "agent",
-    SUBJECT,
-    "gatewayMode",
-    "model",
-    "status",
-    "route",
-    "costMicroUsd",
-    "savedMicroUsd",
-    "inputTokens",
-    "outputTokens",
-    "latencyMs",
-    "provider",
-    "upstream",
-    "wire",
-    "stream",
-    "keyId",
-    "errorCode",
-    "ghostRoute",
-    "ghostSavedMicroUsd",
-    "savedMs",
-    "cacheReadTokens",
-    "cacheWriteTokens",
-    "reasoningTokens",
-    "usageEstimated",
-];
 
 impl RunRow {
     /// The row after one more event. Pure: the same events always give the same row.
@@ -79,17 +52,13 @@ impl RunRow {
             started_at: event.at,
             updated_at: event.at,
             finished: false,
-            fields: serde_json::Map::with_capacity(KEPT.len()),
+            fields: RunFields::default(),
         });
         (row.seq, row.head, row.updated_at) = (event.seq, event.hash, event.at);
         // A run ends once, and what it came to is what it was then.
         if !row.finished && is_kept(&event.r#type) {
             row.finished |= event.r#type == END;
-            for (name, value) in KEPT.iter().zip(kept(event)) {
-                if let Some(value) = value {
-                    row.fields.insert((*name).to_owned(), value.clone());
-                }
-            }
+            row.fields.learn(event);
         }
         row
     }
@@ -105,7 +74,7 @@ impl RunRow {
     /// The row as a reader sees it while the subject is known.
     pub(crate) fn with_subject(mut self, name: Option<String>) -> Self {
         if let Some(name) = name {
-            self.fields.insert(SUBJECT.to_owned(), name.into());
+            self.fields.set(SUBJECT, name.into());
         }
         self
     }
@@ -128,17 +97,6 @@ pub(crate) fn told<'e>(events: &'e [Event], name: &str) -> Option<&'e Value> {
     let until_end = events.get(..after_end.unwrap_or(events.len()))?;
     let mut kept = until_end.iter().rev().filter(|event| is_kept(&event.r#type));
     kept.find_map(|event| event.payload.get(name)?.value())
-}
-
-/// The values that a row keeps of an event, in the order in which it keeps them.
-fn kept(event: &Event) -> [Option<&Value>; KEPT.len()] {
-    let mut values = [None; KEPT.len()];
-    for (name, field) in event.payload.iter() {
-        if let Some(place) = KEPT.iter().position(|kept| kept == name) {
-            values[place] = field.value();
-        }
-    }
-    values
 }
 
 /// Lists and looks up runs. The handle carries the tenant.

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 pub use build::{BuildError, Exporter, RunRecord};
 pub use reason::{Broken, Reason};
-pub use verify::{Report, verify, verify_chain};
+pub use verify::{Execution, Report, verify, verify_chain, verify_with};
 pub use withhold::WithholdError;
 
 use crate::canonical::{self, CanonicalError};

@@ -223,6 +223,8 @@ async fn attempt(
         cache::put(connection, tenant, entries).await?,
         cache::bound(connection, tenant, CacheKind::ExactResponse, commit).await?,
         cache::bound(connection, tenant, CacheKind::ToolResult, commit).await?,
+        cache::bound(connection, tenant, CacheKind::Evaluation, commit).await?,
+        cache::bound(connection, tenant, CacheKind::Negative, commit).await?,
         cache::touched(connection, tenant, &commit.touched).await?,
         sums::add_agents(connection, tenant, &added).await?,
         sums::add_usage(connection, tenant, &added).await?,

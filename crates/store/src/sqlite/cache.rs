@@ -170,12 +170,13 @@ impl PreparedEntry {
     }
 }
 
-/// Puts an entry, after the runs of its commit.
+/// Puts an entry, after the runs of its commit. `known`: whom those of them are about that it begins.
 pub(super) fn put(
     connection: &Connection,
     touched: &mut Touched,
     tenant: TenantId,
     entry: &PreparedEntry,
+    known: impl FnOnce(RunId) -> Option<Option<SubjectId>>,
 ) -> rusqlite::Result<()> {
     let mut row = entry.row.clone();
     let place = (tenant, row.kind, row.key);
@@ -184,8 +185,13 @@ pub(super) fn put(
         touch(connection, place, hits)?;
     }
     if let CacheHeld::Run(run) = row.held {
-        let Some(subject) = run::subject_of(connection, tenant, run)? else { return Ok(()) };
-        row.subject = subject;
+        row.subject = match known(run) {
+            Some(subject) => subject,
+            None => match run::subject_of(connection, tenant, run)? {
+                Some(subject) => subject,
+                None => return Ok(()),
+            },
+        };
     }
     insert(connection, tenant, &row)?;
     let Some(bound) = entry.bound else { return Ok(()) };

@@ -238,8 +238,13 @@ impl PreparedAppend {
             let begin = events.follows(tenant, Seq::START, Digest::ZERO);
             begin.map_err(|cause| CommitError::Refused { run, cause })?;
         }
-        let mut kept = keep_segment(tenant, run, events, key)?;
-        kept.body = pack::pack(&kept.body);
+        let kept = match events.transcript().filter(|_| key.is_none()) {
+            Some(transcript) => Kept { body: pack::pack_known(transcript), sealed: None },
+            None => {
+                let kept = keep_segment(tenant, run, events, key)?;
+                Kept { body: pack::pack(&kept.body), ..kept }
+            }
+        };
         Ok(Self::of(tenant, events, *settle, kept, key.map(|key| key.id)))
     }
 
@@ -349,7 +354,12 @@ pub(super) fn write(
             })?;
     }
     for entry in cache {
-        cache::put(connection, &mut memory.touched, tenant, entry)?;
+        // Most entries are of a run that begins here, so it is known whom they are about.
+        let begins = |run| {
+            let here = |append: &&PreparedAppend| append.run == run && append.expected == Seq::START;
+            appends.iter().find(here).map(|append| append.subject)
+        };
+        cache::put(connection, &mut memory.touched, tenant, entry, begins)?;
     }
     for (kind, key) in touched {
         memory.touched.add(tenant, *kind, *key);

@@ -7,6 +7,9 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use foldhash::fast::FixedState;
+use ledger::{Spot, Transcript};
+
 /// A salt, and that its value follows.
 const SALT: u8 = 1;
 /// A digest.
@@ -83,8 +86,49 @@ const NAMES: [&str; 62] = [
     "rating",
 ];
 
-static NUMBERS: LazyLock<HashMap<&[u8], u8>> =
+/// Nobody but us names what is looked up here.
+static NUMBERS: LazyLock<HashMap<&[u8], u8, FixedState>> =
     LazyLock::new(|| NAMES.iter().map(|name| name.as_bytes()).zip(0..).collect());
+
+/// A text as it is kept, of which it is known what stands where.
+pub(super) fn pack_known(transcript: &Transcript) -> Vec<u8> {
+    let text = transcript.text();
+    let (mut out, mut from) = (Vec::with_capacity(text.len()), 0);
+    for spot in transcript.spots() {
+        match spot {
+            Spot::Hash { at, hash } => {
+                // `"HASH"`
+                out.extend_from_slice(&text[from..at - 1]);
+                out.push(DIGEST);
+                out.extend_from_slice(hash.as_bytes());
+                from = at + 65;
+            }
+            Spot::Field { name, at, salt } => {
+                out.extend_from_slice(&text[from..*name]);
+                // `"NAME":{"salt":"SALT","value":`
+                let behind_name = at - BEFORE_SALT.len();
+                let value = at + 32 + BEHIND_SALT.len();
+                let named = &text[name + 1..behind_name - "\":".len()];
+                match NUMBERS.get(named) {
+                    Some(number) => out.extend_from_slice(&[NAMED, *number]),
+                    None => {
+                        out.extend_from_slice(&text[*name..behind_name]);
+                        out.push(SALT);
+                    }
+                }
+                out.extend_from_slice(salt.as_bytes());
+                from = value;
+                if let Some((digest, behind)) = digest(&text[value..]) {
+                    out.push(DIGEST);
+                    out.extend_from_slice(&digest);
+                    from = text.len() - behind.len();
+                }
+            }
+        }
+    }
+    out.extend_from_slice(&text[from..]);
+    out
+}
 
 /// The text as it is kept.
 pub(super) fn pack(text: &[u8]) -> Vec<u8> {
@@ -127,7 +171,7 @@ fn salt<'t>(before: &[u8], from: &'t [u8]) -> Option<([u8; 16], &'t [u8])> {
 /// The digest at the front, in quotes, and what is behind it.
 fn digest(from: &[u8]) -> Option<([u8; 32], &[u8])> {
     let (digest, behind) = from.split_at_checked(66)?;
-    (digest[65] == b'"').then_some(())?;
+    (digest[0] == b'"' && digest[65] == b'"').then_some(())?;
     Some((bytes(&digest[1..65])?, behind))
 }
 
@@ -213,6 +257,7 @@ mod tests {
         kept.len()
     }
 
+    /// Whichever way it is packed.
     fn recorded(fields: Value) -> Vec<u8> {
         let mut recorder = Recorder::new(TenantId::NIL, RunId::from_bytes([1; 16]));
         let Value::Object(fields) = fields else { return Vec::new() };
@@ -221,7 +266,12 @@ mod tests {
                 .append(Timestamp::EPOCH, "run.started", fields.clone(), || Salt::from_bytes([number; 16]))
                 .unwrap();
         }
-        recorder.end().to_text()
+        let recorded = recorder.end();
+        let text = recorded.to_text();
+        let known = pack_known(recorded.transcript().unwrap());
+        assert!(unpack(&known).unwrap() == text, "{}", String::from_utf8_lossy(&text));
+        assert!(known.len() <= pack(&text).len() + 200, "what is known is found");
+        text
     }
 
     #[test]

@@ -47,6 +47,34 @@ pub fn verify<E: Display>(
     trust: &Trust,
     replay: impl Fn(&str, &[&str], &Value, &Value) -> Result<Value, E>,
 ) -> Result<Report, Broken> {
+    // Whoever knows no engine of artifacts refuses what one answered, and never assumes.
+    verify_with(bytes, trust, replay, |execution| {
+        Err::<Option<Value>, _>(format!("the engine `{}` is not known to this verifier", execution.engine))
+    })
+}
+
+/// An artifact that answered a recorded request.
+#[derive(Debug, Clone, Copy)]
+pub struct Execution<'p> {
+    /// What executes it.
+    pub engine: &'p str,
+    /// Its text.
+    pub artifact: &'p str,
+    /// The wire, the model's one name and the request, as `run.started` has them; absent where one of them is withheld.
+    pub asked: Option<(&'p str, &'p str, &'p Value)>,
+}
+
+/// The same as [`verify`], for whoever can execute artifacts: `execute` answers the request again, as `run.finished` records an
+/// answer; nothing, if it knows the engine and is not shown the request.
+///
+/// # Errors
+/// The first rule of the format that is broken, and how.
+pub fn verify_with<E: Display, X: Display>(
+    bytes: &[u8],
+    trust: &Trust,
+    replay: impl Fn(&str, &[&str], &Value, &Value) -> Result<Value, E>,
+    execute: impl Fn(&Execution<'_>) -> Result<Option<Value>, X>,
+) -> Result<Report, Broken> {
     let packet = read(bytes)?;
     let run = packet.run_id().map_err(|detail| Reason::WrongShape.because(detail))?;
     chain(&packet, run)?;
@@ -57,7 +85,7 @@ pub fn verify<E: Display>(
     check_rows(&packet, run, started, finished)?;
     let mut not_checked = Vec::new();
     replay::policies(&packet, replay, &mut not_checked)?;
-    replay::artifacts(&packet)?;
+    replay::artifacts(&packet, started, finished, execute, &mut not_checked)?;
     replay::costs(&packet, finished, &mut not_checked)?;
     let withheld = withheld(&packet.events);
     Ok(Report { run, events: packet.events.len(), checkpoint, witnesses, withheld, not_checked })

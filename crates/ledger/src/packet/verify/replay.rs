@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::super::Packet;
 use super::super::reason::{Broken, Reason};
+use super::Execution;
 use crate::canonical::{self, MAX_INTEGER};
 use crate::chain::Event;
 use crate::field::Field;
@@ -72,14 +73,21 @@ pub(super) fn policies<E: Display>(
     Ok(())
 }
 
-pub(super) fn artifacts(packet: &Packet) -> Result<(), Broken> {
+pub(super) fn artifacts<X: Display>(
+    packet: &Packet,
+    started: &Event,
+    finished: &Event,
+    execute: impl Fn(&Execution<'_>) -> Result<Option<Value>, X>,
+    not_checked: &mut Vec<String>,
+) -> Result<(), Broken> {
     for (name, text) in &packet.artifacts {
         if sha256(text.as_bytes()) != *name {
             return Err(Reason::ArtifactBytes
                 .because(format!("the bytes of artifact {name} are not the recorded ones")));
         }
     }
-    if let Some(event) = packet.events.iter().find(|event| event.r#type == "artifact.executed") {
+    let mut named = Vec::new();
+    for event in packet.events.iter().filter(|event| event.r#type == "artifact.executed") {
         let seq = event.seq;
         let engine = shown(event, "engine").and_then(Value::as_str);
         let artifact = shown(event, "artifact").and_then(|value| Digest::deserialize(value).ok());
@@ -88,15 +96,36 @@ pub(super) fn artifacts(packet: &Packet) -> Result<(), Broken> {
                 Reason::ArtifactEvent.because(format!("event {seq} does not show its engine and artifact"))
             );
         };
-        if !packet.artifacts.contains_key(&artifact) {
-            return Err(Reason::ArtifactMissing
-                .because(format!("event {seq} names artifact {artifact}, which is not here")));
+        let text = packet.artifacts.get(&artifact).ok_or_else(|| {
+            Reason::ArtifactMissing
+                .because(format!("event {seq} names artifact {artifact}, which is not here"))
+        })?;
+        named.push(artifact);
+        let has = |event: &Event, name: &str| event.payload.contains_key(name);
+        if !(has(started, "wire")
+            && has(started, "model")
+            && has(started, "request")
+            && has(finished, "answer"))
+        {
+            return Err(Reason::ArtifactReplay
+                .because(format!("event {seq}: the run does not say what was asked and answered")));
         }
-        // This version of the format defines no artifact engine, so nothing can be re-executed: refuse, never assume.
-        return Err(Reason::ArtifactReplay
-            .because(format!("event {seq}: the engine `{engine}` is not known to this verifier")));
+        let text_of = |name: &str| shown(started, name).and_then(Value::as_str);
+        let asked = text_of("wire").zip(text_of("model")).zip(shown(started, "request"));
+        let asked = asked.map(|((wire, model), request)| (wire, model, request));
+        let derived = execute(&Execution { engine, artifact: text, asked });
+        let derived =
+            derived.map_err(|error| Reason::ArtifactReplay.because(format!("event {seq}: {error}")))?;
+        let (Some(derived), Some(answer)) = (derived, shown(finished, "answer")) else {
+            not_checked.push(format!("event {seq}: the artifact's answer, because a field is withheld"));
+            continue;
+        };
+        if canonical::to_vec(&derived) != canonical::to_vec(answer) {
+            return Err(Reason::ArtifactReplay
+                .because(format!("event {seq}: the artifact answers {derived}, recorded is {answer}")));
+        }
     }
-    match packet.artifacts.keys().next() {
+    match packet.artifacts.keys().find(|name| !named.contains(name)) {
         Some(name) => {
             Err(Reason::ArtifactExtra.because(format!("artifact {name} was not executed in this run")))
         }

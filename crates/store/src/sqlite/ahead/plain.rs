@@ -82,6 +82,8 @@ fn place(out: &mut Vec<u8>, kind: CacheKind, key: &Digest) {
     out.push(match kind {
         CacheKind::ExactResponse => 0,
         CacheKind::ToolResult => 1,
+        CacheKind::Evaluation => 2,
+        CacheKind::Negative => 3,
     });
     out.extend_from_slice(key.as_bytes());
 }
@@ -185,7 +187,13 @@ impl<'b> Reader<'b> {
     }
 
     fn place(&mut self) -> Result<(CacheKind, Digest), Unreadable> {
-        let kind = if self.flag()? { CacheKind::ToolResult } else { CacheKind::ExactResponse };
+        let kind = match self.array()? {
+            [0] => CacheKind::ExactResponse,
+            [1] => CacheKind::ToolResult,
+            [2] => CacheKind::Evaluation,
+            [3] => CacheKind::Negative,
+            [other] => return Err(format!("{other} is no kind of entry")),
+        };
         Ok((kind, Digest::from_bytes(self.array()?)))
     }
 }
