@@ -20,10 +20,21 @@ pub(crate) fn banking(root: &Path) -> Result<Vec<Labelled>, String> {
     Ok(rows)
 }
 
-/// The utterances of SNIPS 2017 with the spans of their fields.
-pub(crate) fn snips(root: &Path) -> Result<Vec<(String, Vec<Gold>)>, String> {
-    let folder = root.join("snips2017");
-    let listed = fs::read_dir(&folder).map_err(|error| missing(&folder, &error))?;
+/// Requests and labels of a file with two columns, text and label, below a header.
+pub(crate) fn classification(path: &Path) -> Result<Vec<Labelled>, String> {
+    Ok(csv(&read(path)?))
+}
+
+/// An utterance: its text, its intent, and the spans of its fields.
+pub(crate) struct Utterance {
+    pub(crate) text: String,
+    pub(crate) intent: String,
+    pub(crate) gold: Vec<Gold>,
+}
+
+/// The utterances of the files in `folder`, as SNIPS 2017 has them.
+pub(crate) fn utterances(folder: &Path) -> Result<Vec<Utterance>, String> {
+    let listed = fs::read_dir(folder).map_err(|error| missing(folder, &error))?;
     let mut files: Vec<_> = listed
         .flatten()
         .map(|entry| entry.path())
@@ -34,13 +45,11 @@ pub(crate) fn snips(root: &Path) -> Result<Vec<(String, Vec<Gold>)>, String> {
     for path in files {
         let parsed: Value =
             serde_json::from_str(&read(&path)?).map_err(|error| format!("{}: {error}", path.display()))?;
-        for utterance in parsed
-            .as_object()
-            .into_iter()
-            .flat_map(|all| all.values())
-            .flat_map(|list| list.as_array().into_iter().flatten())
-        {
-            rows.push(utterance_of(utterance));
+        for (intent, list) in parsed.as_object().into_iter().flatten() {
+            for utterance in list.as_array().into_iter().flatten() {
+                let (text, gold) = utterance_of(utterance);
+                rows.push(Utterance { text, intent: intent.clone(), gold });
+            }
         }
     }
     Ok(rows)

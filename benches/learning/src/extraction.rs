@@ -28,7 +28,7 @@ pub(crate) fn extract(rows: &[(String, Vec<Gold>)], disagreement: f64) -> (usize
                         continue;
                     }
                     Turn::Compare => {
-                        course.compared(agreed);
+                        course.compared(agreed, learner.choice().expects(span.trust));
                     }
                     Turn::Live => {}
                 }

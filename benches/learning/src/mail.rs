@@ -144,12 +144,12 @@ pub(crate) fn serve(seed: u64, count: usize) -> (Vec<Done>, Option<usize>, Compi
             _ => None,
         };
         let turn = if right.is_some() { course.turn(KEY, &(at as u64).to_be_bytes()) } else { Turn::Live };
-        done.push(Done { served: turn == Turn::Serve, right: right == Some(true) });
+        done.push(Done { served: turn == Turn::Serve, right: right == Some(true), trust: 0.0 });
         if turn == Turn::Serve {
             continue;
         }
         if turn == Turn::Compare
-            && course.compared(right == Some(true)) == Some(Change::Promoted)
+            && course.compared(right == Some(true), 0.0) == Some(Change::Promoted)
             && promoted.is_none()
         {
             promoted = Some(at + 1);

@@ -31,7 +31,7 @@ pub(crate) fn live(seed: u64, before: f64, after: f64, jump: usize, most_served:
                 life.served += 1;
                 life.wrong += usize::from(!right);
             }
-            Turn::Compare => match course.compared(right) {
+            Turn::Compare => match course.compared(right, 0.0) {
                 Some(Change::Promoted) => life.promoted = true,
                 Some(Change::Demoted) => {
                     life.until_demoted = Some(life.served.saturating_sub(jump));

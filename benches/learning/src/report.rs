@@ -29,6 +29,18 @@ impl Report {
         self.push(what, percent(share), format!("≤ {}", percent(most)), share <= most);
     }
 
+    /// A share of each of several streams, of which the middle one must be at least `least`; the worst is told with it.
+    pub(crate) fn middle_at_least(&mut self, what: &str, mut shares: Vec<f64>, least: f64) {
+        shares.sort_by(f64::total_cmp);
+        let (Some(worst), Some(middle)) =
+            (shares.first().copied(), shares.get((shares.len().max(1) - 1) / 2).copied())
+        else {
+            return;
+        };
+        let figure = format!("{} (worst {})", percent(middle), percent(worst));
+        self.push(what, figure, format!("≥ {}", percent(least)), middle >= least);
+    }
+
     /// A number with its unit that must be at most `most`.
     pub(crate) fn bounded(&mut self, what: &str, number: f64, most: f64, unit: &str) {
         self.push(what, format!("{number:.1} {unit}"), format!("≤ {most} {unit}"), number <= most);
@@ -48,7 +60,7 @@ impl Report {
         let (what, figure, allowed) =
             (width(|row| &row.what), width(|row| &row.figure), width(|row| &row.allowed));
         let lines = self.rows.iter().map(|row| {
-            let met = if row.met { "met" } else { "NOT MET" };
+            let met = if row.met { "met" } else { "MISSED" };
             format!("{:what$}  {:>figure$}  {:>allowed$}  {met}", row.what, row.figure, row.allowed)
         });
         lines.chain(self.notes.iter().map(|note| format!("  {note}"))).collect::<Vec<_>>().join("\n")

@@ -11,6 +11,8 @@ use crate::data::Labelled;
 pub(crate) struct Done {
     pub(crate) served: bool,
     pub(crate) right: bool,
+    /// How sure the learner was.
+    pub(crate) trust: f32,
 }
 
 /// What became of a stream.
@@ -45,12 +47,17 @@ pub(crate) fn classify(mut rows: Vec<Labelled>, late: Vec<Labelled>, disagreemen
         let right = said.is_some_and(|said| *said == label);
         let sure = opinion.as_ref().is_some_and(|opinion| log.learner.classifier().is_sure(opinion));
         let turn = if sure { course.turn(KEY, &(at as u64).to_be_bytes()) } else { Turn::Live };
-        log.done.push(Done { served: turn == Turn::Serve, right });
+        let trust = opinion.as_ref().map_or(f32::MIN, |opinion| opinion.trust);
+        log.done.push(Done { served: turn == Turn::Serve, right, trust });
         at += 1;
         if turn == Turn::Serve {
             continue;
         }
-        let change = if turn == Turn::Compare { course.compared(right) } else { None };
+        let change = if turn == Turn::Compare {
+            course.compared(right, log.learner.choice().expects(trust))
+        } else {
+            None
+        };
         log.demoted += usize::from(change == Some(Change::Demoted));
         if change == Some(Change::Promoted) && log.promoted.is_none() {
             log.promoted = Some(at);
@@ -79,4 +86,18 @@ pub(crate) fn shares(done: &[Done]) -> (f64, f64) {
     let served = done.iter().filter(|one| one.served).count();
     let right = done.iter().filter(|one| one.served && one.right).count();
     (served as f64 / done.len().max(1) as f64, if served == 0 { 1.0 } else { right as f64 / served as f64 })
+}
+
+/// The share that the best threshold on trust, known only afterwards, would have served with so much agreement.
+pub(crate) fn ideal(done: &[Done], agreement: f64) -> f64 {
+    let mut sorted: Vec<&Done> = done.iter().collect();
+    sorted.sort_by(|a, b| b.trust.total_cmp(&a.trust));
+    let (mut right, mut best) = (0, 0);
+    for (at, one) in sorted.iter().enumerate() {
+        right += usize::from(one.right);
+        if right as f64 >= agreement * (at + 1) as f64 {
+            best = at + 1;
+        }
+    }
+    best as f64 / done.len().max(1) as f64
 }

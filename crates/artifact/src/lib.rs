@@ -5,7 +5,8 @@
 //! about is the business of `learning`.
 //!
 //! Start at `program/mod.rs` for the language and `program/run.rs` for the interpreter; `classify/` and `tag/` are its learned
-//! forms, `normal.rs` reads numbers, money and dates, `fingerprint/` says which requests are alike.
+//! forms, `meaning/` knows what words are about, `normal.rs` reads numbers, money and dates, `fingerprint/` says which requests are
+//! alike.
 //!
 //! - Programs are total and deterministic, within bounds of steps, depth and bytes (`tests/properties.rs`, `fuzz/fuzz_targets/artifact.rs`).
 //! - What was written and read again is the same program and gives the same answers.
@@ -15,6 +16,7 @@
 pub mod classify;
 pub mod fingerprint;
 mod guard;
+pub mod meaning;
 pub mod normal;
 pub mod program;
 pub mod tag;

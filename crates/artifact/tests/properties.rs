@@ -2,6 +2,7 @@
 
 use artifact::normal::Read;
 use artifact::program::{Call, Find, Input, Limits, Operation, Part, Program, Rule, run};
+use artifact::tag::Tagger;
 use artifact::token::Kind;
 use artifact::{Artifact, Guard};
 use proptest::prelude::*;
@@ -37,6 +38,17 @@ fn program() -> impl Strategy<Value = Program> {
         value().prop_map(|value| Program::Constant { value }),
         (find(), prop::sample::select(&Read::ALL[..]))
             .prop_map(|(find, read)| Program::Extract { find, read }),
+        (prop::collection::vec(-1.0_f32..1.0, 0..4096), prop::option::of(-2.0_f32..2.0)).prop_map(
+            |(weights, threshold)| {
+                let tagger = Tagger {
+                    fields: vec!["x".to_owned(), "y".to_owned()],
+                    weights,
+                    threshold,
+                    ..Tagger::default()
+                };
+                Program::Tag { tagger: Box::new(tagger) }
+            }
+        ),
         (prop::collection::vec(("[a-z]{1,4}", value()), 0..4), prop::option::of(value())).prop_map(
             |(rules, otherwise)| {
                 let rule =

@@ -1,7 +1,7 @@
 //! Where to stop answering: the lowest trust above which answers are expected to hold often enough.
 //!
-//! How often answers of some trust differ is estimated from the compared ones, in steps of trust; how many requests have that
-//! trust, from all recent ones. Which served answers were audited depends on nothing but their trust, so no step is biased.
+//! How often answers above some trust differ is what the trust itself says, corrected by what came of the compared ones above it;
+//! how many requests have that trust is known from all recent ones.
 //! The choice proves nothing: it is made from the past, and [`crate::proof`] counts what comes of it afterwards.
 
 use serde::{Deserialize, Serialize};
@@ -26,12 +26,22 @@ pub struct Choice {
     pub expected: f64,
     /// The share of recent requests above it.
     pub share: f64,
+    /// How far off the trust was for what was compared above it: the factor on what a trust says of itself.
+    pub off: f64,
 }
 
-/// Steps of trust that recent requests are divided into.
-const STEPS: usize = 48;
-/// How many comparisons the expectation of the trust itself is worth in a step.
-const PRIOR: f64 = 30.0;
+impl Choice {
+    /// The disagreement that is expected of an answer with this trust.
+    #[must_use]
+    pub fn expects(&self, trust: f32) -> f64 {
+        (expected(trust) * self.off).min(1.0)
+    }
+}
+
+/// Thresholds that are tried, so many requests apart.
+const STEPS: usize = 96;
+/// How many disagreements the trust's own expectation is worth.
+const PRIOR: f64 = 3.0;
 /// Added to what the trust expects: log-odds have no floor, and live answers do.
 const FLOOR: f64 = 0.001;
 
@@ -39,29 +49,37 @@ const FLOOR: f64 = 0.001;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Aim {
-    /// To prove as soon as possible that disagreement is at most this: neither so low that errors delay the proof, nor so
-    /// high that there is little to compare.
+    /// To prove as soon as possible that disagreement is at most this: whatever helps the proof is compared.
     Prove(f64),
     /// To answer as much as possible while disagreement stays at most this.
     Serve(f64),
 }
 
 impl Aim {
-    /// How good it is to answer `share` of all requests with `rate` of them different. `None`: not at all.
-    fn worth(self, rate: f64, share: f64) -> Option<f64> {
+    /// Whether a threshold is low enough no more: above it answers differ with chance `rate`, just above it with chance `edge`.
+    fn allows(self, rate: f64, edge: f64) -> bool {
         match self {
-            // Comparisons needed are about `ln(1/δ)` over this divergence; requests needed, that over the share.
-            Self::Prove(most) => {
-                (rate < 0.95 * most).then(|| share * (most - rate - rate * (most / rate.max(1e-9)).ln()))
-            }
-            Self::Serve(most) => (rate <= most).then_some(share),
+            // Every comparison is staked for itself, so all help that are expected to win anything.
+            Self::Prove(most) => rate < most && edge < WORTH * most,
+            Self::Serve(most) => rate <= most,
         }
     }
 }
 
+/// Comparisons that are expected to differ more often than this part of what is promised prove next to nothing.
+const WORTH: f64 = 0.9;
+
 /// The threshold that serves `aim` best, if disagreement is `inflation` times what the comparisons say.
+///
+/// What is expected above a threshold is what the trust itself says, times how far off that was for all that was compared above
+/// it. One disagreement among the surest therefore counts against all of them, and not against its nearest neighbours alone.
 #[must_use]
 pub fn choose(compared: &[Compared], mut recent: Vec<f32>, aim: Aim, inflation: f64) -> Choice {
+    // While everything is compared, what came of earlier choices is among the comparisons already.
+    let inflation = match aim {
+        Aim::Prove(_) => 1.0,
+        Aim::Serve(_) => inflation,
+    };
     recent.retain(|trust| trust.is_finite());
     recent.sort_by(|a, b| b.total_cmp(a));
     let mut edges: Vec<f32> =
@@ -72,33 +90,40 @@ pub fn choose(compared: &[Compared], mut recent: Vec<f32>, aim: Aim, inflation: 
     for one in compared {
         if let Some(step) = steps.get_mut(step_of(one.trust)) {
             let counts = f64::from(one.counts);
-            step.compared += counts;
+            step.foreseen += counts * expected(one.trust);
             step.disagreed += if one.agreed { 0.0 } else { counts };
         }
     }
     for trust in &recent {
         if let Some(step) = steps.get_mut(step_of(*trust)) {
             step.recent += 1.0;
-            step.expected += FLOOR + 1.0 / (1.0 + f64::from(*trust).exp());
+            step.expected += expected(*trust);
         }
     }
-    let mut choice = Choice { threshold: None, expected: 1.0, share: 0.0 };
-    let mut best = 0.0;
-    let (mut mass, mut bad) = (0.0, 0.0);
+    let mut choice = Choice { threshold: None, expected: 1.0, share: 0.0, off: 1.0 };
+    let mut above = Step::default();
     for (step, edge) in steps.iter().zip(&edges) {
-        let prior = step.expected / step.recent.max(1.0);
-        mass += step.recent;
-        bad += step.recent * (step.disagreed + PRIOR * prior) / (step.compared + PRIOR);
-        let here = Choice { threshold: Some(*edge), expected: bad / mass, share: mass / recent.len() as f64 };
-        match aim.worth(here.expected * inflation, here.share) {
-            Some(worth) if worth >= best => (choice, best) = (here, worth),
-            None if choice.threshold.is_none() && here.expected < choice.expected => {
-                choice = Choice { threshold: None, ..here }
-            }
-            _ => {}
+        above.add(step);
+        let off = (above.disagreed + PRIOR) / (above.foreseen + PRIOR);
+        let here = Choice {
+            threshold: Some(*edge),
+            expected: above.expected / above.recent * off,
+            share: above.recent / recent.len() as f64,
+            off: off * inflation,
+        };
+        let edge_rate = step.expected / step.recent.max(1.0) * off;
+        if aim.allows(here.expected * inflation, edge_rate) {
+            choice = here;
+        } else if choice.threshold.is_none() && here.expected < choice.expected {
+            choice = Choice { threshold: None, ..here };
         }
     }
     choice
+}
+
+/// The disagreement that a trust says of itself.
+fn expected(trust: f32) -> f64 {
+    FLOOR + 1.0 / (1.0 + f64::from(trust).exp())
 }
 
 /// What came of earlier choices: if answers above the threshold differed more often than expected, the next choice expects more.
@@ -119,16 +144,26 @@ impl Steering {
     /// How many times more often than expected answers differed.
     #[must_use]
     pub fn inflation(&self) -> f64 {
-        ((self.seen + 1.0) / (self.expected + 1.0)).clamp(1.0, 4.0)
+        ((self.seen + 4.0) / (self.expected + 4.0)).clamp(0.8, 4.0)
     }
 }
 
+/// What lies between two thresholds, or above one: comparisons with what was foreseen of them, requests with what is expected.
 #[derive(Debug, Clone, Copy, Default)]
 struct Step {
-    compared: f64,
     disagreed: f64,
+    foreseen: f64,
     recent: f64,
     expected: f64,
+}
+
+impl Step {
+    fn add(&mut self, other: &Self) {
+        self.disagreed += other.disagreed;
+        self.foreseen += other.foreseen;
+        self.recent += other.recent;
+        self.expected += other.expected;
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Rebuilding: the same samples in the same order give the same state, and state survives being written and read.
 
-use artifact::program::{Input, Outcome};
+use artifact::program::{Input, Limits, Outcome, Program, run};
 use artifact::text::mix;
 use learning::classify::Learner;
 use learning::comparator::Comparator;
@@ -31,7 +31,7 @@ fn classify(learner: &mut Learner, course: &mut Course, from: u64, to: u64) -> V
                 .is_some_and(|opinion| learner.classifier().labels[opinion.label as usize] == label);
             let turn = if sure { course.turn(5, &at.to_be_bytes()) } else { Turn::Live };
             if turn == Turn::Compare {
-                course.compared(right);
+                course.compared(right, 0.0);
             }
             if turn != Turn::Serve {
                 learner.learn(&text, &label, opinion.as_ref(), course.aim());
@@ -94,6 +94,11 @@ fn a_tagger_finds_what_live_found_and_is_rebuilt_the_same() {
     };
     let learner = fold();
     let text = "please paint the shed number 7 green today";
+    let program = Program::Tag { tagger: Box::new(learner.tagger().clone()) };
+    assert_eq!(
+        run(&program, &Input::new(text), Limits::default()),
+        Outcome::Answer(json!({ "colour": "green" }))
+    );
     let spans = learner.tagger().spans(text);
     assert_eq!(spans.iter().map(|span| &text[span.start..span.end]).collect::<Vec<_>>(), ["green"]);
     assert!(learner == fold());

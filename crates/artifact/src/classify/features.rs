@@ -1,33 +1,35 @@
-//! What a classifier sees of a text: hashes of word and letter n-grams, weighed by how rare they are.
-
-use std::collections::BTreeMap;
+//! What a classifier sees of a text: hashes of word and letter n-grams, weighed by how rare they are, and what its words are about.
 
 use serde::{Deserialize, Serialize};
 
+use crate::meaning::{self, DIMENSIONS};
 use crate::text::{stable_hash, words};
 
-/// The kinds of n-grams, each weighed for itself so that a long text's letters do not drown its words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Block {
-    /// Words and pairs of neighbouring words.
-    Words,
-    /// Two to five letters inside a word and its edges.
-    Letters,
+/// A text as it is kept to learn from.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    /// Its distinct n-grams, sorted: words and pairs of neighbouring words first, then the letters inside of words.
+    pub grams: Vec<u64>,
+    /// What its words are about: as many numbers as a direction has, or none.
+    pub meaning: Vec<f32>,
 }
 
-/// The distinct n-grams of `text`, sorted by hash.
+/// The hashes of letters have the highest bit, those of words do not: sorted, each kind is in one piece.
+const LETTERS: u64 = 1 << 63;
+
+/// Reads `text`.
 #[must_use]
-pub fn grams(text: &str) -> Vec<(u64, Block)> {
+pub fn read(text: &str) -> Reading {
     let words = words(text);
     let mut found = Vec::with_capacity(words.len() * 16);
     let mut previous: Option<&str> = None;
     let mut pair = String::new();
     for word in &words {
-        found.push((stable_hash(1, word.text.as_bytes()), Block::Words));
+        found.push(stable_hash(1, word.text.as_bytes()) & !LETTERS);
         if let Some(before) = previous {
             pair.clear();
             pair.extend([before, " ", &word.text]);
-            found.push((stable_hash(2, pair.as_bytes()), Block::Words));
+            found.push(stable_hash(2, pair.as_bytes()) & !LETTERS);
         }
         previous = Some(&word.text);
         pair.clear();
@@ -35,43 +37,25 @@ pub fn grams(text: &str) -> Vec<(u64, Block)> {
         let starts: Vec<usize> = pair.char_indices().map(|(at, _)| at).chain([pair.len()]).collect();
         for length in 2..=5 {
             for edge in starts.windows(length + 1) {
-                found.push((stable_hash(3, &pair.as_bytes()[edge[0]..edge[length]]), Block::Letters));
+                found.push(stable_hash(3, &pair.as_bytes()[edge[0]..edge[length]]) | LETTERS);
             }
         }
     }
     found.sort_unstable();
     found.dedup();
-    found
+    Reading { grams: found, meaning: meaning::direction(&words).to_vec() }
 }
 
-/// A text as numbers: places in the vocabulary, ascending, with their weights. Its length is one, or zero when nothing is known.
+/// A text as numbers: places in the vocabulary, ascending, with their weights, and its direction. Each part has length one, or
+/// zero when nothing is known.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Vector {
     /// Place and weight.
     pub entries: Vec<(u32, f32)>,
+    /// What its words are about.
+    pub meaning: Vec<f32>,
     /// The share of words and pairs of the text that the vocabulary does not know, by weight.
     pub unknown: f32,
-}
-
-impl Vector {
-    /// The cosine of the angle between two texts.
-    #[must_use]
-    pub fn dot(&self, other: &Self) -> f32 {
-        let (mut left, mut right) = (self.entries.as_slice(), other.entries.as_slice());
-        let mut sum = 0.0;
-        while let ([(a, x), ..], [(b, y), ..]) = (left, right) {
-            match a.cmp(b) {
-                std::cmp::Ordering::Less => left = &left[1..],
-                std::cmp::Ordering::Greater => right = &right[1..],
-                std::cmp::Ordering::Equal => {
-                    sum += x * y;
-                    left = &left[1..];
-                    right = &right[1..];
-                }
-            }
-        }
-        sum
-    }
 }
 
 /// The n-grams that are known, each with its place and how rare it is.
@@ -87,17 +71,20 @@ pub struct Vocabulary {
 pub const MOST_FEATURES: usize = 40_000;
 
 impl Vocabulary {
-    /// The vocabulary of `texts`, given as their n-grams: what occurs at least twice, the most frequent first if there is too much.
-    pub fn of<'a>(texts: impl Iterator<Item = &'a [(u64, Block)]>) -> Self {
-        let mut frequency: BTreeMap<u64, u32> = BTreeMap::new();
+    /// The vocabulary of `texts`: what occurs at least twice, the most frequent first if there is too much.
+    pub fn of<'a>(texts: impl Iterator<Item = &'a Reading>) -> Self {
+        let mut all: Vec<u64> = Vec::new();
         let mut count = 0_u32;
-        for grams in texts {
+        for reading in texts {
             count += 1;
-            for (hash, _) in grams {
-                *frequency.entry(*hash).or_default() += 1;
-            }
+            all.extend(&reading.grams);
         }
-        let mut kept: Vec<(u64, u32)> = frequency.into_iter().filter(|(_, seen)| *seen >= 2).collect();
+        all.sort_unstable();
+        let mut kept: Vec<(u64, u32)> = all
+            .chunk_by(|a, b| a == b)
+            .filter(|same| same.len() >= 2)
+            .map(|same| (same[0], same.len() as u32))
+            .collect();
         if kept.len() > MOST_FEATURES {
             kept.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
             kept.truncate(MOST_FEATURES);
@@ -119,35 +106,52 @@ impl Vocabulary {
         self.known.is_empty()
     }
 
-    /// The text with these n-grams as numbers.
+    /// How many of the places, from the first, are words and pairs; the rest are letters.
     #[must_use]
-    pub fn vector(&self, grams: &[(u64, Block)]) -> Vector {
-        let mut entries = Vec::with_capacity(grams.len());
-        let mut squares = [0.0_f32; 2];
+    pub fn words(&self) -> usize {
+        self.known.partition_point(|(hash, _)| *hash < LETTERS)
+    }
+
+    /// The text as numbers.
+    #[must_use]
+    pub fn vector(&self, reading: &Reading) -> Vector {
+        let mut entries: Vec<(u32, f32)> = Vec::with_capacity(reading.grams.len());
+        let (mut squares, mut words) = ([0.0_f32; 2], 0);
         let (mut known_words, mut unknown_words) = (0.0_f32, 0.0_f32);
-        for (hash, block) in grams {
-            let found = self.known.binary_search_by_key(hash, |(known, _)| *known).ok();
-            if *block == Block::Words {
-                match found {
-                    Some(place) => known_words += self.known[place].1,
-                    None => unknown_words += self.rarest,
+        // Both are sorted, so each search begins where the last one ended.
+        let mut from = 0;
+        for hash in &reading.grams {
+            let found = self.known[from..].binary_search_by_key(hash, |(known, _)| *known);
+            let letters = *hash >= LETTERS;
+            match found {
+                Ok(at) => {
+                    let place = from + at;
+                    let rarity = self.known[place].1;
+                    squares[usize::from(letters)] += rarity * rarity;
+                    entries.push((place as u32, rarity));
+                    if !letters {
+                        known_words += rarity;
+                        words = entries.len();
+                    }
+                    from = place + 1;
+                }
+                Err(at) => {
+                    if !letters {
+                        unknown_words += self.rarest;
+                    }
+                    from += at;
                 }
             }
-            if let Some(place) = found {
-                let rarity = self.known[place].1;
-                squares[*block as usize] += rarity * rarity;
-                entries.push((place as u32, rarity, *block));
-            }
         }
-        // Each block has half of the length, so that neither outweighs the other in a long or a short text.
+        // Each kind has half of the length, so that neither outweighs the other in a long or a short text.
         let scale = squares.map(|sum| if sum > 0.0 { (0.5 / sum).sqrt() } else { 0.0 });
-        entries.sort_unstable_by_key(|(place, ..)| *place);
+        for (at, (_, value)) in entries.iter_mut().enumerate() {
+            *value *= scale[usize::from(at >= words)];
+        }
         let all = known_words + unknown_words;
         Vector {
-            entries: entries
-                .into_iter()
-                .map(|(place, rarity, block)| (place, rarity * scale[block as usize]))
-                .collect(),
+            entries,
+            meaning: reading.meaning.iter().copied().take(DIMENSIONS).collect(),
             unknown: if all > 0.0 { unknown_words / all } else { 1.0 },
         }
     }

@@ -1,4 +1,4 @@
-//! A linear classifier over n-grams that knows when to abstain.
+//! A linear classifier over n-grams and meanings that knows when to abstain.
 //!
 //! Two different learners look at a text: linear scores (`linear.rs`) and the nearest samples (`support.rs`). What they
 //! say, how sure they are and how strange the text is ([`Evidence`]) is weighed into one number, the trust; below the
@@ -10,14 +10,14 @@ mod features;
 mod linear;
 mod support;
 
-pub use features::{Block, MOST_FEATURES, Vector, Vocabulary, grams};
+pub use features::{MOST_FEATURES, Reading, Vector, Vocabulary, read};
 pub use linear::Linear;
 pub use support::{Nearness, Support};
 
 use serde::{Deserialize, Serialize};
 
 /// How many things are weighed into the trust in one opinion.
-pub const EVIDENCE: usize = 14;
+pub const EVIDENCE: usize = 20;
 
 /// What is weighed into the trust in one opinion, in a fixed order.
 pub type Evidence = [f32; EVIDENCE];
@@ -60,7 +60,7 @@ impl Classifier {
     /// What the classifier thinks of `text`, sure or not. `None` when it knows fewer than two answers.
     #[must_use]
     pub fn judge(&self, text: &str) -> Option<Opinion> {
-        self.judge_vector(&self.vocabulary.vector(&grams(text)))
+        self.judge_vector(&self.vocabulary.vector(&read(text)))
     }
 
     /// [`judge`](Self::judge) for a text that was already read.
@@ -80,26 +80,33 @@ impl Classifier {
         if scores.len() < 2 || vector.entries.is_empty() {
             return None;
         }
-        let near = self.support.nearness(vector, first.0 as u32);
-        let (familiar, excess) = self.standing.get(first.0).copied().unwrap_or_default();
+        let (near, about) = self.support.nearness(vector, first.0 as u32);
+        let (familiar, excess) = self.standing.get(first.0).copied().unwrap_or((0.0, 0.0));
         let pair = (first.0 as u32, second.0 as u32);
         let rivalry =
             self.rivals.binary_search_by_key(&pair, |(pair, _)| *pair).map_or(0.0, |at| self.rivals[at].1);
         let score = first.1.clamp(-4.0, 4.0);
         let margin = (first.1 - second.1).min(4.0);
         let size = (vector.entries.len() as f32 / 256.0).sqrt().min(2.0);
+        let [_, letters, meaning] = self.linear.parts(vector, self.vocabulary.words(), first.0, second.0);
         let evidence = with_standing(
             [
                 score,
                 margin,
+                letters,
+                meaning,
                 near.same,
                 near.other,
                 near.vote,
+                about.same,
+                about.other,
+                about.vote,
                 vector.unknown,
                 familiar,
                 size,
                 margin * (near.same - near.other),
                 score * near.vote,
+                margin * (about.same - about.other),
             ],
             excess,
             rivalry,

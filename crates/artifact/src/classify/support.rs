@@ -1,4 +1,6 @@
 //! The samples a classifier was made of: how near a text is to what has been seen, and whose neighbour it is.
+//!
+//! Near by its words, and near by what they are about: a text that is far from everything in both is a stranger.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +13,8 @@ pub struct Support {
     samples: Samples,
     /// By place in the vocabulary: sample and weight. Derived from the samples.
     postings: Vec<Vec<(u32, f32)>>,
+    /// What each sample is about, one after the other; zero where nothing is known. Derived from the samples.
+    meanings: Vec<[f32; MAIN]>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -29,6 +33,9 @@ pub struct Nearness {
 
 /// An n-gram in more than one of so many samples says little about nearness, and would cost most of the time.
 const COMMON: usize = 12;
+
+/// How many numbers of a meaning neighbours are found by: the first ones say most, and every sample is looked at.
+const MAIN: usize = 64;
 
 impl From<Samples> for Support {
     fn from(samples: Samples) -> Self {
@@ -65,7 +72,8 @@ impl Support {
                 *list = Vec::new();
             }
         }
-        Self { samples: Samples(samples), postings }
+        let meanings = samples.iter().map(|(vector, _)| meaning(vector)).collect();
+        Self { samples: Samples(samples), postings, meanings }
     }
 
     /// How many samples.
@@ -80,25 +88,30 @@ impl Support {
         self.len() == 0
     }
 
-    /// How near `vector` is to the samples of `label` and to all others.
+    /// How near `vector` is to the samples of `label` and to all others: by its words, and by what they are about.
     #[must_use]
-    pub fn nearness(&self, vector: &Vector, label: u32) -> Nearness {
+    pub fn nearness(&self, vector: &Vector, label: u32) -> (Nearness, Nearness) {
         let mut sums = vec![0.0_f32; self.len()];
         for (place, value) in &vector.entries {
             for (sample, weight) in self.postings.get(*place as usize).into_iter().flatten() {
                 sums[*sample as usize] += value * weight;
             }
         }
+        let by_words = self.neighbours(sums.iter().copied(), label);
+        let own = meaning(vector);
+        let by_meaning =
+            self.neighbours(self.meanings.iter().map(|other| crate::meaning::nearness(&own, other)), label);
+        (by_words, by_meaning)
+    }
+
+    fn neighbours(&self, nearness: impl Iterator<Item = f32>, label: u32) -> Nearness {
         let mut near = Nearness::default();
         let mut five = [(0.0_f32, u32::MAX); 5];
-        for (sum, (_, of)) in sums.iter().zip(&self.samples.0) {
-            if *sum <= five[4].0 && *of != label {
-                continue;
-            }
+        for (sum, (_, of)) in nearness.zip(&self.samples.0) {
             let best = if *of == label { &mut near.same } else { &mut near.other };
-            *best = best.max(*sum);
-            if *sum > five[4].0 {
-                five[4] = (*sum, *of);
+            *best = best.max(sum);
+            if sum > five[4].0 {
+                five[4] = (sum, *of);
                 five.sort_by(|a, b| b.0.total_cmp(&a.0));
             }
         }
@@ -107,4 +120,11 @@ impl Support {
         near.vote = if all > 0.0 { own / all } else { 0.0 };
         near
     }
+}
+
+/// The main part of what a text is about, with length one; zero where nothing is known.
+fn meaning(vector: &Vector) -> [f32; MAIN] {
+    let Some(main) = vector.meaning.first_chunk::<MAIN>() else { return [0.0; MAIN] };
+    let length = crate::meaning::nearness(main, main).sqrt();
+    if length > 0.0 { main.map(|value| value / length) } else { [0.0; MAIN] }
 }

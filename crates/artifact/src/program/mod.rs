@@ -21,6 +21,7 @@ use serde_json::Value;
 
 use crate::classify::Classifier;
 use crate::normal::Read;
+use crate::tag::Tagger;
 
 /// A program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -66,6 +67,11 @@ pub enum Program {
     Classify {
         /// The classifier; its labels are JSON texts.
         classifier: Box<Classifier>,
+    },
+    /// Pieces of the input by field, found by a tagger: an object of texts, a list where a field is found twice.
+    Tag {
+        /// The tagger. Outermost, fields that it is not sure of are left to a small model; elsewhere there is no answer then.
+        tagger: Box<Tagger>,
     },
     /// Two numbers into one.
     Arithmetic {

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{Call, Operation, Part, Program};
 use crate::normal::as_value;
+use crate::tag::Tagger;
 use crate::text::words;
 use crate::token::{Kind, Token, tokens};
 
@@ -141,6 +142,13 @@ pub fn run(program: &Program, input: &Input, limits: Limits) -> Outcome {
             Ok(object) => Outcome::Answer(object),
         };
     }
+    if let Program::Tag { tagger } = program {
+        return match walk.tag(tagger) {
+            Err(why) => Outcome::Abstain(why),
+            Ok((found, unsure)) if unsure.is_empty() => Outcome::Answer(Value::Object(found)),
+            Ok((found, unsure)) => Outcome::Partial(found, unsure),
+        };
+    }
     walk.value(program, limits.depth).map_or_else(Outcome::Abstain, Outcome::Answer)
 }
 
@@ -181,6 +189,10 @@ impl Walk<'_> {
                 let label = classifier.answer(self.input.text()).ok_or(Abstention::Unsure)?;
                 self.keep(serde_json::from_str(label).unwrap_or_else(|_| Value::from(label)))
             }
+            Program::Tag { tagger } => match self.tag(tagger)? {
+                (found, unsure) if unsure.is_empty() => Ok(Value::Object(found)),
+                _ => Err(Abstention::Unsure),
+            },
             Program::Arithmetic { operation, left, right, digits } => {
                 let left = self.value(left, depth)?.as_f64().ok_or(Abstention::NotFound)?;
                 let right = self.value(right, depth)?.as_f64().ok_or(Abstention::NotFound)?;
@@ -191,6 +203,32 @@ impl Walk<'_> {
             Program::Fields { .. } => Err(Abstention::NotFound),
             Program::Plan { calls } => self.plan(calls, depth),
         }
+    }
+
+    /// The fields that are sure, and the names of those that are not. A text without any field is a stranger.
+    fn tag(&mut self, tagger: &Tagger) -> Result<(Map<String, Value>, Vec<String>), Abstention> {
+        let text = self.input.text();
+        let (mut found, mut unsure) = (Map::new(), BTreeSet::new());
+        let spans = tagger.spans(text);
+        for span in &spans {
+            let name = tagger.fields.get(span.field as usize).ok_or(Abstention::NotFound)?;
+            if !tagger.is_sure(span) {
+                unsure.insert(name.clone());
+                continue;
+            }
+            let piece = self.keep(Value::from(&text[span.start..span.end]))?;
+            match found.get_mut(name) {
+                None => drop(found.insert(name.clone(), piece)),
+                Some(Value::Array(pieces)) => pieces.push(piece),
+                Some(one) => *one = Value::Array(vec![one.take(), piece]),
+            }
+        }
+        // A field of which one piece is sure and another is not is told by whoever knows all of it.
+        found.retain(|name, _| !unsure.contains(name));
+        if found.is_empty() {
+            return Err(if spans.is_empty() { Abstention::NotFound } else { Abstention::Unsure });
+        }
+        Ok((found, unsure.into_iter().collect()))
     }
 
     fn template(&mut self, parts: &[Part], depth: u32) -> Result<Value, Abstention> {

@@ -43,7 +43,7 @@ impl Dual {
             for &index in &order {
                 let (vector, label) = &samples[index];
                 linear.score(vector, &mut scores);
-                let length: f32 = vector.entries.iter().map(|(_, value)| value * value).sum::<f32>() + 1.0;
+                let length: f32 = linear.rows(vector).map(|(_, value)| value * value).sum();
                 let curve = length + 0.5 / COST;
                 let held = &mut self.multipliers[index];
                 change.clear();
@@ -78,11 +78,7 @@ impl Dual {
 
 fn push(linear: &mut Linear, vector: &Vector, change: &[f32]) {
     let labels = linear.labels;
-    let last = linear.weights.len() / labels.max(1);
-    let constant = last.saturating_sub(1);
-    for (row, value) in
-        vector.entries.iter().map(|(place, value)| (*place as usize, *value)).chain([(constant, 1.0)])
-    {
+    for (row, value) in linear.rows(vector) {
         for (weight, change) in linear.weights[row * labels..(row + 1) * labels].iter_mut().zip(change) {
             *weight += value * change;
         }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use artifact::classify::{Block, Classifier, Evidence, Opinion, Support, Vocabulary, grams, weigh};
+use artifact::classify::{Classifier, Evidence, Opinion, Reading, Support, Vocabulary, read, weigh};
 use serde::{Deserialize, Serialize};
 
 use super::dual::Dual;
@@ -16,7 +16,7 @@ use crate::threshold::{Aim, Choice, Compared, Steering, choose};
 /// The learner's state: everything it needs to go on, and the version in force.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Learner {
-    samples: Vec<(Vec<(u64, Block)>, u32)>,
+    samples: Vec<(Reading, u32)>,
     /// Where the next sample goes once there are too many.
     oldest: usize,
     labels: Vec<String>,
@@ -33,12 +33,12 @@ pub struct Learner {
 
 /// Samples that are kept to learn from, the newest; comparisons that trust is learned from; requests that say how common a trust is.
 const MOST_SAMPLES: usize = 8192;
-const MOST_SEEN: usize = 4096;
+const MOST_SEEN: usize = 12_288;
 const MOST_RECENT: usize = 1024;
-/// A version is made when one in so many samples is new, and at least this many are.
+/// A version is made when one in so many of all that was ever learned is new, and at least this many are.
 const GROWTH: usize = 25;
 const FEWEST_FRESH: usize = 25;
-const PASSES: usize = 3;
+const PASSES: usize = 6;
 /// A classifier with more answers than this is no classifier.
 pub const MOST_LABELS: usize = 512;
 
@@ -73,7 +73,7 @@ impl Learner {
         }
         let Some(index) = self.index_of(label) else { return false };
         self.counts[index] += 1;
-        let sample = (grams(text), index as u32);
+        let sample = (read(text), index as u32);
         if self.samples.len() < MOST_SAMPLES {
             self.samples.push(sample);
         } else {
@@ -82,7 +82,8 @@ impl Learner {
             self.oldest = (self.oldest + 1) % MOST_SAMPLES;
         }
         self.fresh += 1;
-        let due = self.fresh >= FEWEST_FRESH.max(self.samples.len() / GROWTH) && self.labels.len() >= 2;
+        let learned: usize = self.counts.iter().map(|count| *count as usize).sum();
+        let due = self.fresh >= FEWEST_FRESH.max(learned / GROWTH) && self.labels.len() >= 2;
         if due {
             self.make_version(aim);
         }
@@ -122,9 +123,9 @@ impl Learner {
     fn make_version(&mut self, aim: Aim) {
         self.fresh = 0;
         self.version += 1;
-        let vocabulary = Vocabulary::of(self.samples.iter().map(|(grams, _)| grams.as_slice()));
+        let vocabulary = Vocabulary::of(self.samples.iter().map(|(reading, _)| reading));
         let vectors: Vec<_> =
-            self.samples.iter().map(|(grams, label)| (vocabulary.vector(grams), *label)).collect();
+            self.samples.iter().map(|(reading, label)| (vocabulary.vector(reading), *label)).collect();
         let linear = self.dual.fit(&vectors, vocabulary.len(), self.labels.len(), PASSES);
         let trust = trust::learn(self.seen.make_contiguous(), &self.classifier.trust);
         let compared: Vec<Compared> = self

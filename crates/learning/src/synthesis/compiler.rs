@@ -20,7 +20,7 @@ pub struct Compiler {
 }
 
 /// Fewest samples of a first attempt; samples that are kept; attempts whose report is kept.
-const FEWEST: usize = 24;
+const FEWEST: usize = 40;
 const MOST_SAMPLES: usize = 320;
 const MOST_ATTEMPTS: usize = 32;
 
@@ -39,8 +39,8 @@ impl Compiler {
             self.samples.pop_front();
         }
         self.fresh += usize::from(!known);
-        // When a third of all is new: the work per sample stays the same.
-        if self.samples.len() < FEWEST || self.fresh < (self.samples.len() / 3).max(FEWEST / 2) {
+        // When an eighth of all is new: the work per sample stays the same.
+        if self.samples.len() < FEWEST || self.fresh < (self.samples.len() / 8).max(FEWEST / 5) {
             return false;
         }
         self.fresh = 0;

@@ -9,8 +9,8 @@ use serde_json::Value;
 /// Programs that are tried, and that one field may have.
 const MOST_TRIED: usize = 240;
 const MOST_KEPT: usize = 24;
-/// A program for a single sample may be an accident.
-const LEAST_SUPPORT: usize = 2;
+/// A program for fewer samples may be an accident.
+const LEAST_SUPPORT: usize = 3;
 /// The share of samples that has to be found.
 const LEAST_COVERAGE: f64 = 0.3;
 

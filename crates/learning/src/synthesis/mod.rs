@@ -64,6 +64,9 @@ pub const FLOOR: f64 = 0.95;
 /// Answers given on the newer samples: below it an artifact is not worth its proof.
 const LEAST_COVERAGE: f64 = 0.2;
 
+/// Of a hundred samples, so many make a way to tell a field good enough to look no further.
+const NEARLY_ALL: usize = 97;
+
 /// Makes an artifact from `samples`, oldest first.
 #[must_use]
 pub fn synthesize(samples: &[Sample], comparator: &Comparator) -> (SynthesisAttempt, Option<Artifact>) {
@@ -192,8 +195,22 @@ fn field(
         ("decided by words", decision::learn(inputs, outputs)),
         ("worded from other fields", wording::learn(inputs, outputs, others)),
     ];
-    let (way, program) = ways.into_iter().find_map(|(way, program)| program.map(|program| (way, program)))?;
-    report.push(format!("{name}: {way}"));
+    // The plainest that answers nearly everything; where none does, the one that answers most. A way that finds a value in
+    // some texts by accident would otherwise hide one that tells it from all of them.
+    let mut best: Option<(usize, &str, Program)> = None;
+    for (way, program) in ways {
+        let Some(program) = program else { continue };
+        let answered = extraction::never_wrong(&program, inputs, outputs)
+            .map_or(0, |right| right.iter().filter(|right| **right).count());
+        if best.as_ref().is_none_or(|(most, ..)| answered > *most) {
+            best = Some((answered, way, program));
+        }
+        if best.as_ref().is_some_and(|(most, ..)| most * 100 >= outputs.len() * NEARLY_ALL) {
+            break;
+        }
+    }
+    let (answered, way, program) = best?;
+    report.push(format!("{name}: {way}, {answered} of {}", outputs.len()));
     Some(program)
 }
 
