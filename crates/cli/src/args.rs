@@ -6,6 +6,7 @@ mod audit;
 mod budgets;
 mod exceptions;
 mod gateway;
+mod learn;
 mod policy;
 mod users;
 mod vault;
@@ -29,6 +30,7 @@ pub(crate) use audit::{AuditCommand, AuditCompareArgs, AuditExportArgs, AuditVer
 pub(crate) use budgets::{AddBudgetArgs, BudgetsCommand};
 pub(crate) use exceptions::{AddExceptionArgs, ExceptionsCommand};
 pub(crate) use gateway::GatewayArgs;
+pub(crate) use learn::LearnCommand;
 pub(crate) use policy::{DiffArgs, ExplainArgs, PolicyCommand, TestArgs};
 pub(crate) use users::UsersCommand;
 pub(crate) use vault::VaultCommand;
@@ -79,6 +81,9 @@ pub(crate) enum Command {
     /// How much may be spent on models, and how much of it is
     #[command(subcommand)]
     Budgets(BudgetsCommand),
+    /// What is learned from repeated work, why it may serve or not, and artifacts as files
+    #[command(subcommand)]
+    Learn(LearnCommand),
     /// The audit trail: what operators changed and what was held back, with its proof
     #[command(subcommand)]
     Audit(AuditCommand),

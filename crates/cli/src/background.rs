@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::sinks;
 use crate::stop::Stop;
 use crate::storage;
+use apprentice::{Apprentice, LearningTick};
 use config::Settings;
 use crypto::random::Generator;
 use egress::{Client, Reach, Trust};
@@ -30,12 +31,20 @@ struct Work {
 }
 
 /// All that Punk does in the background.
-fn work(store: &Arc<dyn Store>, settings: &Settings, vault: Option<&Arc<Vault>>) -> Result<Work, Failure> {
-    let keeper = storage::keeper(store);
+fn work(
+    store: &Arc<dyn Store>,
+    settings: &Settings,
+    vault: Option<&Arc<Vault>>,
+    apprentice: &Arc<Apprentice>,
+) -> Result<Work, Failure> {
+    let keeper = storage::keeper(store, apprentice);
     let mut handlers: Vec<Arc<dyn Handler>> = vec![Arc::new(ErasureSweep(keeper.clone()))];
     handlers.push(Arc::new(RetentionSweep::new(keeper, settings.retention())));
     // One job for all tenants, at an hour when most of them sleep.
     let mut recurring = vec![recurring(Kind::RetentionSweep, "17 3 * * *")?];
+    handlers.push(Arc::new(LearningTick(Arc::clone(apprentice))));
+    let every = Schedule::every(settings.learn_every()).map_err(|error| impossible(&error))?;
+    recurring.push(Recurring::new(Kind::LearningTick.as_str(), TenantId::NIL, every));
     tell_others(store, settings, vault, &mut handlers, &mut recurring)?;
     Ok(Work { handlers, recurring })
 }
@@ -84,8 +93,9 @@ impl Background {
         store: &Arc<dyn Store>,
         settings: &Settings,
         vault: Option<&Arc<Vault>>,
+        apprentice: &Arc<Apprentice>,
     ) -> Result<Self, Failure> {
-        Self::of(store, work(store, settings, vault)?, settings)
+        Self::of(store, work(store, settings, vault, apprentice)?, settings)
     }
 
     fn of(store: &Arc<dyn Store>, work: Work, settings: &Settings) -> Result<Self, Failure> {
@@ -154,15 +164,16 @@ mod tests {
         let text = "[sinks.a]\nkind = 'file'\npath = 'a'\n[sinks.b]\nkind = 'file'\npath = 'b'\n".to_owned();
         let file = FileSource::Text { name: "punk.toml".to_owned(), text };
         let with_sinks = config::load(&Sources { file, ..Sources::default() }).unwrap();
+        let apprentice = Arc::new(Apprentice::new(store.clone(), clock::wall, 0, false));
         for (settings, ships) in [(settings(&[]), false), (with_sinks, true)] {
-            let Work { handlers, recurring } = work(&store, &settings, Some(&vault)).unwrap();
+            let Work { handlers, recurring } = work(&store, &settings, Some(&vault), &apprentice).unwrap();
             for recurring in &recurring {
                 let handled = handlers.iter().any(|handler| handler.kind() == recurring.kind);
                 assert!(handled, "nobody does `{}`", recurring.kind);
             }
             let shipment = recurring.iter().find(|work| work.kind == Kind::AuditShipment.as_str());
             assert_eq!(shipment.is_some(), ships, "where there is nothing to copy to, nothing recurs");
-            assert!(Background::new(&store, &settings, Some(&vault)).is_ok());
+            assert!(Background::new(&store, &settings, Some(&vault), &apprentice).is_ok());
         }
     }
 

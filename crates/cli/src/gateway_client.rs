@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use config::Settings;
 use crypto::{Secret, SecretString};
-use egress::{Client, Method, Reach, Request, Trust};
+use egress::{Client, Limits, Method, Reach, Request, Trust};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
@@ -15,6 +15,9 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 
 const KEY_VARIABLE: &str = "PUNK_APPROVER_KEY";
+
+/// More than anything that is asked for has.
+const LONGEST_ANSWER: usize = 64 << 20;
 
 /// A gateway to talk to.
 pub(crate) struct Gateway {
@@ -60,7 +63,9 @@ impl Gateway {
             Failure::of(Exit::Environment, "punk_gateway_away", why)
                 .hint("start it with `punk serve`, or say where it is with --url")
         };
-        let mut request = Request::new(method, format!("{}{path}", self.url));
+        // An artifact with its proof is longer than what others send; it is one's own gateway that is asked.
+        let limits = Limits { body: LONGEST_ANSWER, ..Limits::default() };
+        let mut request = Request::new(method, format!("{}{path}", self.url)).limits(limits);
         if let Some(body) = body {
             request = request.body(body.to_string());
             let json = HeaderValue::from_static("application/json");

@@ -31,6 +31,7 @@ mod federation;
 mod gateway_client;
 mod handover;
 mod keys;
+mod learn;
 mod master_key;
 mod models;
 mod new_file;
@@ -102,6 +103,7 @@ fn run(args: &Args) -> Result<Answer, Failure> {
         Some(Command::Agents(command)) => agents::run(&args.common, command),
         Some(Command::Exceptions(command)) => exceptions::run(&args.common, command),
         Some(Command::Budgets(command)) => budgets::run(&args.common, command),
+        Some(Command::Learn(command)) => learn::run(&args.common, command),
         Some(Command::Audit(command)) => audit::run(&args.common, command),
         Some(Command::Users(command)) => users::run(&args.common, command),
         Some(Command::Keys(command)) => keys::run(&args.common, command),

@@ -21,7 +21,9 @@ pub(crate) fn run(common: &Common) -> Result<Answer, Failure> {
 async fn rebuild(settings: &Settings) -> Result<Answer, Failure> {
     storage::must_exist(settings, "rebuilt")?;
     let store = storage::open_to_repair(settings).await?;
-    let views = storage::views(&*store);
+    let keys = storage::open_keys(settings)?;
+    store.seal_with(storage::masters(&keys));
+    let views = storage::views(&*store, &storage::apprentice(&store, settings, &keys));
     let mut done: Vec<(&str, Rebuilt)> = views.iter().map(|view| (view.name(), Rebuilt::default())).collect();
     let line = ProgressLine::new();
     let (mut tenants, mut after) = (0u64, None);

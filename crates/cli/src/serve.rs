@@ -10,6 +10,7 @@ use crate::stop::{Stop, until_stopped};
 use crate::{
     federation, handover, models, observe, open_files, runtime, secrets, settings, storage, users, version,
 };
+use apprentice::Apprentice;
 use config::Settings;
 use crypto::random::Generator;
 use egress::Reach;
@@ -69,11 +70,12 @@ async fn serve(
     if let Some(admin) = admin {
         users::make_first_administrator(&store, admin).await?;
     }
-    let background = background(&store, settings, &vault)?;
+    let apprentice = storage::apprentice(&store, settings, &keys);
+    let background = background(&store, settings, &vault, &apprentice)?;
     let (meters, limits) = (meters(&store, settings)?, limits(settings)?);
     let installation = Installation {
         keys: Arc::new(keys),
-        keeper: storage::keeper(&store),
+        keeper: storage::keeper(&store, &apprentice),
         store,
         log_name: settings.log_name().to_owned(),
         api_key: settings.api_key().map(crypto::Secret::duplicate),
@@ -102,6 +104,8 @@ async fn serve(
         meters,
         limits,
         proxies: proxies(settings),
+        apprentice,
+        learn_every: settings.learn_every(),
     };
     let server = door.open(installation).map_err(|error| not_served(&error))?;
     tracing::info!(address = %server.address, "serving");
@@ -201,9 +205,10 @@ fn background(
     store: &Arc<dyn Store>,
     settings: &Settings,
     vault: &Arc<Vault>,
+    apprentice: &Arc<Apprentice>,
 ) -> Result<Option<Background>, Failure> {
     if settings.worker_embedded() {
-        return Background::new(store, settings, Some(vault)).map(Some);
+        return Background::new(store, settings, Some(vault), apprentice).map(Some);
     }
     if settings.secret("store.url").is_none() {
         tracing::warn!(

@@ -4,6 +4,7 @@ use crate::backup::not_opened;
 use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use apprentice::{Apprentice, Learned};
 use config::Settings;
 use crypto::KeyRing;
 use crypto::keyring::Purpose;
@@ -73,13 +74,21 @@ pub(crate) async fn open_to_read(settings: &Settings) -> Result<Arc<dyn Store>, 
 }
 
 /// Everything that is derived from events and kept. Erasure and `punk rebuild` go through this list.
-pub(crate) fn views(store: &dyn Store) -> Vec<Box<dyn View>> {
-    store.views()
+pub(crate) fn views(store: &dyn Store, apprentice: &Arc<Apprentice>) -> Vec<Box<dyn View>> {
+    let mut views = store.views();
+    views.push(Box::new(Learned(Arc::clone(apprentice))));
+    views
+}
+
+/// Who learns from the logs of this store.
+pub(crate) fn apprentice(store: &Arc<dyn Store>, settings: &Settings, keys: &KeyRing) -> Arc<Apprentice> {
+    let choice = apprentice::choice_of(keys);
+    Arc::new(Apprentice::new(Arc::clone(store), clock::wall, choice, settings.auto_promote()))
 }
 
 /// Who forgets in this store.
-pub(crate) fn keeper(store: &Arc<dyn Store>) -> Keeper {
-    Keeper::new(store.clone(), views(&**store), clock::wall)
+pub(crate) fn keeper(store: &Arc<dyn Store>, apprentice: &Arc<Apprentice>) -> Keeper {
+    Keeper::new(store.clone(), views(&**store, apprentice), clock::wall)
 }
 
 /// The key ring, with a key to sign the ledger, one to seal what is in it and one to sign tokens: made when there is none yet.
@@ -139,10 +148,11 @@ mod tests {
     fn every_table_is_a_source_or_has_a_view_that_can_forget() {
         let folder = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(&folder.path().join("punk.db"), Durability::Commit).unwrap();
-        let views = views(&store);
+        let learner: Arc<dyn Store> = Arc::new(MemoryStore::new());
+        let views = views(&store, &Arc::new(Apprentice::new(learner, clock::wall, 0, false)));
         assert_eq!(
             views.iter().map(|view| view.name()).collect::<Vec<_>>(),
-            ["runs", "cache", "usage", "agents", "conduct"],
+            ["runs", "cache", "usage", "agents", "conduct", "learning"],
             "the views there are"
         );
         let derived = views.iter().flat_map(|view| view.tables().iter().copied());

@@ -4,7 +4,8 @@ use crate::answer::{Answer, columns};
 use crate::args::VerifyArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use ledger::packet::{Broken, Report};
+use apprentice::ExecuteError;
+use ledger::packet::{Broken, Execution, Report};
 use ledger::trust::Trust;
 use serde_json::{Value, json};
 use std::fs::File;
@@ -46,10 +47,23 @@ pub(crate) fn read_packet(path: &Path) -> Result<Vec<u8>, Failure> {
 fn verify_packet(packet: &Path, trust: &Path) -> Result<Answer, Failure> {
     let trust = read_trust(trust)?;
     let bytes = read_packet(packet)?;
-    Ok(match ledger::packet::verify(&bytes, &trust, governance::replay) {
+    Ok(match ledger::packet::verify_with(&bytes, &trust, governance::replay, execute) {
         Ok(report) => valid(&report),
         Err(broken) => refused(&broken),
     })
+}
+
+/// Has a learned program answer a recorded request again.
+pub(crate) fn execute(execution: &Execution<'_>) -> Result<Option<Value>, ExecuteError> {
+    let Execution { engine, artifact, asked } = *execution;
+    let Some((wire, model, request)) = asked else {
+        return if engine == apprentice::ENGINE {
+            Ok(None)
+        } else {
+            Err(ExecuteError::Engine(engine.to_owned()))
+        };
+    };
+    apprentice::reexecute(engine, artifact, wire, model, request).map(Some)
 }
 
 /// Whose word to take.

@@ -30,7 +30,8 @@ async fn work(settings: &Arc<Settings>, log_mask: &Mask) -> Result<Answer, Failu
         log_mask.consult(Arc::new(vault.known().of_all()));
         secrets::tell_missing(settings, vault).await?;
     }
-    let background = Background::new(&store, settings, vault.as_ref())?;
+    let apprentice = storage::apprentice(&store, settings, &keys);
+    let background = Background::new(&store, settings, vault.as_ref(), &apprentice)?;
     let worked = until_stopped(|stop| {
         announce(&format!("Punk works on {}", background.kinds()));
         background.run(stop)

@@ -30,7 +30,7 @@ fn every_setting_is_shown_with_its_origin() {
     assert_eq!(row(&ended.stdout, "ledger.name"), "ledger.name example.org/punk punk.toml:4 PUNK_LOG_NAME");
     assert_eq!(row(&ended.stdout, "log.filter"), "log.filter debug flag --set PUNK_LOG");
     assert_eq!(row(&ended.stdout, "keys.dir"), "keys.dir data/keys default PUNK_KEYS_DIR");
-    assert!(row(&ended.stdout, "learning.auto_promote").ends_with("reserved: the learner"));
+    assert!(row(&ended.stdout, "web.allow_private_fetch").ends_with("reserved: the web runtime"));
 }
 
 #[test]

@@ -98,7 +98,7 @@ fn a_database_and_a_redis_that_do_not_answer_fail_without_their_passwords() {
 
 #[test]
 fn a_reserved_key_is_pointed_out() {
-    let world = ready_world().set("PUNK_AUTO_PROMOTE", "true");
+    let world = ready_world().set("PUNK_ALLOW_PRIVATE_WEB_FETCH", "true");
     assert!(grades(&world).contains(&"configuration: warn".to_owned()));
 }
 

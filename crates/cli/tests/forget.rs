@@ -118,7 +118,8 @@ fn an_erased_person_is_nowhere_and_what_happened_is_still_proven() {
     assert_eq!(checked.code, 0, "{}", checked.told());
     let rebuilt = world.punk(&["rebuild", "--json"]);
     let view = |name: &str, entries: u64| json!({ "name": name, "entries": entries, "repaired": 0 });
-    let views = [view("runs", 4), view("cache", 0), view("usage", 2), view("agents", 1), view("conduct", 1)];
+    let views = [("runs", 4), ("cache", 0), ("usage", 2), ("agents", 1), ("conduct", 1), ("learning", 0)];
+    let views = views.map(|(name, entries)| view(name, entries));
     assert_eq!(rebuilt.json()["views"], json!(views));
 }
 
@@ -186,7 +187,7 @@ fn rebuilding_needs_a_database_of_its_own() {
         busy.told()
     );
     drop(gateway);
-    let told = ["runs: 1", "cache: 0", "usage: 1", "agents: 1", "conduct: 1"];
+    let told = ["runs: 1", "cache: 0", "usage: 1", "agents: 1", "conduct: 1", "learning: 0"];
     let told: String = told.map(|view| format!("{view}, all as their events say\n")).concat();
     assert_eq!(world.punk(&["rebuild"]).stdout, told);
 }

@@ -144,6 +144,16 @@ impl Settings {
         Duration::from_millis(self.integer("jobs.poll_ms").unwrap_or(500))
     }
 
+    /// `learning.interval_ms`.
+    pub fn learn_every(&self) -> Duration {
+        Duration::from_millis(self.integer("learning.interval_ms").unwrap_or(10_000))
+    }
+
+    /// `learning.auto_promote`.
+    pub fn auto_promote(&self) -> bool {
+        self.boolean("learning.auto_promote").unwrap_or(false)
+    }
+
     /// `governance.meshguard_timeout_ms`.
     pub fn remote_governor_patience(&self) -> Duration {
         Duration::from_millis(self.integer("governance.meshguard_timeout_ms").unwrap_or(2_000))

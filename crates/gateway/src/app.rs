@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use apprentice::{Apprentice, Shelf, choice_of};
 use crypto::random::{Generator, RandomError};
 use crypto::{KeyRing, Purpose, SecretString};
 use egress::Reach;
@@ -87,6 +89,10 @@ pub struct Installation {
     pub limits: Option<RedisLimits>,
     /// Who stands between the gateway and its callers.
     pub proxies: Proxies,
+    /// Who learns from the logs.
+    pub apprentice: Arc<Apprentice>,
+    /// How often to look for what serves because of that.
+    pub learn_every: Duration,
 }
 
 /// Why a gateway does not start.
@@ -177,6 +183,10 @@ pub(crate) struct Shared {
     pub(crate) dispatcher: Dispatcher,
     /// The ways to answer, in the order they are asked.
     pub(crate) routes: Vec<Box<dyn Route>>,
+    /// Who learns from the logs, and what serves because of that.
+    pub(crate) apprentice: Arc<Apprentice>,
+    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) learn_every: Duration,
     pub(crate) cache: cache::Rules,
     pub(crate) tenant_rules: Remembered<TenantId, cache::Rules>,
     /// What tenants have decided for themselves.
@@ -216,6 +226,8 @@ impl App {
             meters,
             limits,
             proxies,
+            apprentice,
+            learn_every,
         } = installation;
         if keys.signing_key().is_none() {
             return Err(StartError::NoKey(keys.folder().to_owned()));
@@ -232,6 +244,7 @@ impl App {
             (Some(_), None) => return Err(StartError::NoBaseUrl),
             (Some(provider), Some(base)) => Some(Oidc::new(provider, base, Arc::clone(&keys))?),
         };
+        let shelf = Arc::new(Shelf::new(choice_of(&keys)));
         let logs = Logs::new(log_name, keys);
         logs.key(TenantId::NIL)?;
         let origins = Origins::new(web, api_key.is_none() && !login.required);
@@ -273,7 +286,10 @@ impl App {
             authority,
             models,
             dispatcher: Dispatcher::new(Policy::default(), jitter()?),
-            routes: router::routes(),
+            routes: router::routes(Arc::clone(&shelf)),
+            apprentice,
+            shelf,
+            learn_every,
             cache,
             tenant_rules: Remembered::default(),
             decided_by: Remembered::default(),

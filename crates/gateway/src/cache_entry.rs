@@ -37,6 +37,8 @@ pub(crate) struct KindStats {
 enum CacheType {
     ExactResponse,
     ToolResult,
+    Evaluation,
+    Negative,
 }
 
 /// What is kept, by kind.

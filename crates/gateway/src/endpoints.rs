@@ -1,8 +1,9 @@
 //! Every path there is: one table, from which the router, the OpenAPI document and the reference are made.
 //!
-//! To add one: a line here; those of people and machines are in `endpoints/identity.rs`. `tests/tenancy.rs` then asks for a way to make a foreign id if its path has one.
+//! To add one: a line here; those of people and machines are in `endpoints/identity.rs`, those of what is learned in `endpoints/learning.rs`. `tests/tenancy.rs` then asks for a way to make a foreign id if its path has one.
 
 mod identity;
+mod learning;
 
 use ::identity::Permission;
 use axum::extract::DefaultBodyLimit;
@@ -32,6 +33,10 @@ const GOVERN: Tag = Tag {
     about: "What agents may do: policies, trust, approvals, exceptions, budgets, and what was decided.",
 };
 const CACHE: Tag = Tag { name: "Cache", about: "Answers and results that are used again." };
+const LEARNING: Tag = Tag {
+    name: "Learning",
+    about: "Work that comes again and again, the programs that were learned from it, and the evidence for each.",
+};
 const PEOPLE: Tag =
     Tag { name: "People", about: "Who logs in, what they are in which organisation, and their sessions." };
 const MACHINES: Tag = Tag {
@@ -43,8 +48,9 @@ const SUBJECTS: Tag = Tag { name: "Subjects", about: "The people that runs are a
 const SERVER: Tag = Tag { name: "Server", about: "Whether the process is well, and what it can do." };
 
 /// The tags in the order in which people read them.
-pub(crate) const TAGS: &[Tag] =
-    &[GATEWAY, RUNS, EVENTS, USAGE, GOVERN, CACHE, PEOPLE, MACHINES, OPERATE, JOBS, SUBJECTS, SERVER];
+pub(crate) const TAGS: &[Tag] = &[
+    GATEWAY, RUNS, EVENTS, USAGE, GOVERN, CACHE, LEARNING, PEOPLE, MACHINES, OPERATE, JOBS, SUBJECTS, SERVER,
+];
 
 /// All of them, in the order of the document.
 pub(crate) fn all() -> Vec<Endpoint> {
@@ -55,6 +61,7 @@ pub(crate) fn all() -> Vec<Endpoint> {
         usage(),
         govern(),
         cache(),
+        learning::learned(),
         identity::login(),
         identity::elsewhere(),
         identity::people(),
@@ -160,6 +167,12 @@ fn runs() -> Vec<Endpoint> {
             .param::<RunId>("id", id)
             .answers_with(StatusCode::OK, "The packet, in its canonical bytes.", Content::Object(&["events", "leaves"]))
             .may_refuse(StatusCode::CONFLICT)
+            .may_refuse(StatusCode::GONE),
+        Endpoint::new(RUNS, Method::GET, "/api/v1/runs/{id}/replay-bundle", "getReplayBundle", evidence::bundle)
+            .needs(Permission::RunRead)
+            .summary("Get a run as artifacts are tried on it: its input and what live answered; null if nothing is learned from it")
+            .param::<RunId>("id", id)
+            .answers_with(StatusCode::OK, "The bundle.", Content::Object(&["bundle"]))
             .may_refuse(StatusCode::GONE),
         Endpoint::new(RUNS, Method::POST, "/api/v1/runs/{id}/feedback", "createFeedback", feedback::create)
             .needs(Permission::RunWrite)

@@ -143,6 +143,11 @@ pub(crate) enum ApiError {
     Changed {
         what: &'static str,
     },
+    /// What was learned does not stand where it would have to.
+    GateNotSatisfied {
+        message: String,
+        hint: &'static str,
+    },
     /// Something else has the name already.
     NameTaken {
         what: &'static str,
@@ -665,6 +670,9 @@ impl ApiError {
                 format!("the {what} was changed by somebody else at the same moment"),
                 "look at it again, then send the request again",
             ),
+            Self::GateNotSatisfied { message, hint } => {
+                told(StatusCode::CONFLICT, "punk_gate_not_satisfied", message, hint)
+            }
             Self::NameTaken { what } => told(
                 StatusCode::CONFLICT,
                 "punk_name_taken",

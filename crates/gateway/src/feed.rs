@@ -221,7 +221,7 @@ impl Reader {
         let Some(run) = self.store.run(row.run).await? else { return Ok(false) };
         let fits = |(field, name): &(&str, &Option<Name>)| {
             name.as_ref()
-                .is_none_or(|name| run.fields.get(*field).and_then(Value::as_str) == Some(name.as_str()))
+                .is_none_or(|name| run.fields.get(field).and_then(Value::as_str) == Some(name.as_str()))
         };
         Ok(wanted.iter().all(fits))
     }

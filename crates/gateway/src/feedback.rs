@@ -12,6 +12,7 @@ use crate::append::{append, members};
 use crate::error::ApiError;
 use crate::identity::Caller;
 use crate::influence::Noted;
+use crate::learning;
 use crate::strict::Body;
 use crate::text::Note;
 
@@ -68,9 +69,15 @@ pub(crate) async fn create(
     Path(id): Path<String>,
     Body(NewFeedback { r#type, rating, correction }): Body<NewFeedback>,
 ) -> Result<(StatusCode, Json<Noted>), ApiError> {
+    let correction_given = correction.is_some();
     let fields =
         json!({ "type": r#type, "rating": rating, "correction": correction, "actor": caller.actor() });
+    let corrects = correction_given && i64::from(rating) < 0;
     let event = ("feedback.recorded".to_owned(), members(fields));
     let (run_id, seq) = append(&app, caller.tenant, &id, event).await?;
+    if corrects {
+        // What was corrected must not be said again while somebody waits for the next tick.
+        learning::soon(&app, caller.tenant);
+    }
     Ok((StatusCode::CREATED, Json(Noted { run_id, seq })))
 }

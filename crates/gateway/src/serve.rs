@@ -11,7 +11,7 @@ use tokio::time::sleep;
 
 use crate::app::{App, Installation, StartError};
 use crate::connection::Connections;
-use crate::{endpoints, governor, people, store_watch};
+use crate::{endpoints, governor, learning, people, store_watch};
 
 /// How long the last runs may take to be recorded.
 const RECORDING: Duration = Duration::from_secs(10);
@@ -141,6 +141,7 @@ impl Server {
         let watching = tokio::spawn(governor::watch(app.clone()));
         let sweeping = tokio::spawn(people::sweep(app.clone()));
         let looking = tokio::spawn(store_watch::watch(app.clone()));
+        let learning = tokio::spawn(learning::watch(app.clone()));
         accept_until(stop, &mut listener, &mut connections).await;
         app.leaving.store(true, Ordering::Relaxed);
         match drain.socket {
@@ -151,6 +152,7 @@ impl Server {
         drop(listener);
         watching.abort();
         sweeping.abort();
+        learning.abort();
         app.draining.send_replace(true);
         let cut = connections.finish(drain.patience).await;
         // What was cut is a run too, and is still being written.

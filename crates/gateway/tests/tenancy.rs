@@ -48,6 +48,8 @@ struct Tenant {
     user: String,
     invitation: String,
     service_account: String,
+    pattern: String,
+    artifact: String,
     subject: String,
     /// A word that is in everything of its own.
     mark: String,
@@ -97,6 +99,13 @@ impl Tenant {
         let robot = json!({ "name": mark });
         let robot = world.send("POST", "/api/v1/service-accounts", &headers, &robot).await.json();
         let job = dead_job(world, id.parse().unwrap(), &mark).await;
+        let work = json!([{ "role": "system", "content": format!("Name {mark} in a word.") }, { "role": "user", "content": mark }]);
+        let work = json!({ "model": "gpt-4o", "messages": work });
+        world.send("POST", "/v1/chat/completions", &headers, &work).await;
+        world.send("POST", "/api/v1/learning/tick", &headers, &Value::Null).await;
+        let patterns = world.send("GET", "/api/v1/patterns", &headers, &Value::Null).await.json();
+        let pattern = text(&patterns["patterns"][0]["id"]);
+        let artifact = artifact(world, id.parse().unwrap(), &pattern, &mark).await;
         Self {
             approval: text(&planned["approvalId"]),
             exception: text(&excepted["exception"]["id"]),
@@ -112,6 +121,8 @@ impl Tenant {
             key,
             run,
             job,
+            pattern,
+            artifact,
             subject,
             mark,
         }
@@ -139,6 +150,8 @@ impl Tenant {
             (.., "#/components/schemas/Id_usr") => Some(&self.user),
             (.., "#/components/schemas/Id_inv") => Some(&self.invitation),
             (.., "#/components/schemas/Id_sva") => Some(&self.service_account),
+            (.., "#/components/schemas/Id_pat") => Some(&self.pattern),
+            (.., "#/components/schemas/Id_art") => Some(&self.artifact),
             ("/api/v1/agents/{name}", "name", _) => Some(&self.mark),
             (.., "#/components/schemas/Id_ten") => Some(&self.id),
             (.., "#/components/schemas/Subject") if path.contains("{subject}") => Some(&self.subject),
@@ -152,6 +165,44 @@ impl Tenant {
 
 fn text(value: &Value) -> String {
     value.as_str().unwrap().to_owned()
+}
+
+/// An artifact that serves; to learn one takes hundreds of calls.
+async fn artifact(world: &World, tenant: TenantId, pattern: &str, mark: &str) -> String {
+    let at = Timestamp::from_millis(1_000).unwrap();
+    let mut bytes = [3; 10];
+    for (byte, letter) in bytes.iter_mut().zip(mark.bytes().rev()) {
+        *byte = letter;
+    }
+    let id = schema::ArtifactId::new(1_000, bytes);
+    let terms = learning::course::Terms {
+        promise: learning::proof::Promise::default(),
+        auto_promote: false,
+        side_effects: 0,
+    };
+    let program = json!({
+        "format": "punk.artifact/1", "model": mark, "task": schema::Digest::ZERO, "style": "compact",
+        "artifact": {
+            "guard": { "longest": 9, "kinds": [], "known": [], "most_unknown": 1.0 },
+            "program": { "form": "constant", "value": mark },
+        },
+    })
+    .to_string();
+    let digest = ledger::sha256(program.as_bytes());
+    let body = json!({
+        "id": id, "pattern": pattern, "kind": mark, "version": 1, "course": learning::course::Course::new(terms),
+        "createdAt": at, "program": { "version": 1, "digest": digest, "bytes": program.len() }, "evaluations": [], "corrections": [], "changes": [], "served": 0,
+        "savedMicroUsd": 0, "replayed": [0, 0],
+    });
+    let to =
+        store::RecordBody { group: "promoted".to_owned(), key: None, body, created_at: at, due_at: Some(at) };
+    let kind = store::RecordKind::Artifact;
+    let records = vec![
+        store::RecordChange { kind, id: id.to_string(), expected: 0, to: Some(to) },
+        apprentice::imported_program(digest, &program, at),
+    ];
+    world.store.tenant(tenant).commit(Commit { records, ..Commit::default() }).await.unwrap();
+    id.to_string()
 }
 
 /// A job that was given up.

@@ -61,6 +61,8 @@ permissions! {
     AuditRead = "audit:read", "See what operators changed and decided.";
     CacheRead = "cache:read", "See how much is kept, and how often it served.";
     CacheManage = "cache:manage", "Take out what is kept.";
+    LearningRead = "learning:read", "See what is learned: patterns, attempts, artifacts and their gates.";
+    LearningManage = "learning:manage", "Have something learned or not, promote artifacts and take them out of service.";
     ToolCacheRead = "tool_cache:read", "Ask whether a tool was called like this before.";
     ToolCacheWrite = "tool_cache:write", "Keep what a tool gave.";
     KeyRead = "key:read", "See the API keys, never the keys themselves.";
@@ -183,6 +185,7 @@ pub const fn of_scope(scope: Scope) -> Permissions {
             P::BudgetRead,
             P::AuditRead,
             P::CacheRead,
+            P::LearningRead,
             P::ToolCacheRead,
             P::SettingRead,
         ]),

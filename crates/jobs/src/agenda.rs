@@ -174,7 +174,11 @@ impl Agenda {
         let Some(entry) = self.entries.get_mut(due.entry) else { return };
         match answer {
             Answer::Made => (entry.made, entry.not_before) = (Some(due.job.run_at), Duration::ZERO),
-            Answer::NotMade => entry.not_before = now.elapsed + AGAIN,
+            // What comes more often than that is not to wait for longer than its own time.
+            Answer::NotMade => {
+                let again = entry.recurring.schedule.period().map_or(AGAIN, |period| period.min(AGAIN));
+                entry.not_before = now.elapsed + again;
+            }
         }
     }
 

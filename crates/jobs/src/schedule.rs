@@ -31,6 +31,8 @@ pub struct Schedule {
     months: Set,
     weekdays: Set,
     zone: TimeZone,
+    /// Instead of all of that: the milliseconds from one time to the next, counted from 1970.
+    every: Option<u64>,
 }
 
 /// Why a text is not a schedule.
@@ -73,6 +75,7 @@ impl Schedule {
             months: MONTH.parse(months)?,
             weekdays: DAY_OF_WEEK.parse(weekdays)?,
             zone: TimeZone::get(zone).map_err(|_| ScheduleError::Zone(zone.to_owned()))?,
+            every: None,
         };
         match schedule.next_civil(DateTime::constant(2000, 1, 1, 0, 0, 0, 0)) {
             Some(_) => Ok(schedule),
@@ -80,9 +83,28 @@ impl Schedule {
         }
     }
 
+    /// Again and again after so long, which may be less than the minutes of cron; at least a millisecond.
+    ///
+    /// # Errors
+    /// None that can happen: the fields of every minute are read.
+    pub fn every(period: std::time::Duration) -> Result<Self, ScheduleError> {
+        let millis = u64::try_from(period.as_millis()).unwrap_or(u64::MAX).max(1);
+        Ok(Self { every: Some(millis), ..Self::parse("* * * * *", "UTC")? })
+    }
+
+    /// The time from one to the next, where it is always the same.
+    #[must_use]
+    pub fn period(&self) -> Option<std::time::Duration> {
+        self.every.map(std::time::Duration::from_millis)
+    }
+
     /// The first time after `after`; `None` if that lies beyond the year 9999.
     #[must_use]
     pub fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
+        if let Some(every) = self.every {
+            let next = (after.as_millis() / every).checked_add(1)?.checked_mul(every)?;
+            return Timestamp::from_millis(next).ok();
+        }
         let after = Instant::from_millisecond(i64::try_from(after.as_millis()).ok()?).ok()?;
         let next = match (self.next_once(after), self.next_in_the_hour(after)) {
             (Some(one), Some(other)) => one.min(other),
@@ -94,6 +116,9 @@ impl Schedule {
     /// The last time up to and including `until`; `None` if there is none since 1970.
     #[must_use]
     pub fn last_until(&self, until: Timestamp) -> Option<Timestamp> {
+        if let Some(every) = self.every {
+            return Timestamp::from_millis(until.as_millis() / every * every).ok();
+        }
         let next_by_then = |after: u64| {
             let next = self.next_after(Timestamp::from_millis(after).ok()?)?;
             (next <= until).then_some(next.as_millis())

@@ -158,7 +158,7 @@ mod tests {
     use cache::Wish;
     use schema::{Effect, Timestamp, Verdict};
     use std::num::NonZeroU32;
-    use std::sync::OnceLock;
+    use std::sync::{Arc, OnceLock};
     use store::{CacheFilter, CacheRow, CacheStats, CacheStore, Commit, CommitError, EventStore};
     use wire::{Request, Wire};
 
@@ -236,11 +236,15 @@ mod tests {
             cache,
             events: &Away,
             request,
+            recorded: &|| None,
+            model: "gpt-4o",
+            run: RunId::NIL,
             key: Some(Ok(Digest::ZERO)),
             wish: Wish::default(),
             observed: false,
             now: Timestamp::EPOCH,
             lead: OnceLock::new(),
+            audited: OnceLock::new(),
         }
     }
 
@@ -261,7 +265,7 @@ mod tests {
     async fn a_cache_that_cannot_be_read_is_passed_and_the_explanation_says_so() {
         let request = Request::new(Wire::Chat, "gpt-4o");
         let question = question(&request, &Away);
-        let routes = routes();
+        let routes = routes(Arc::default());
         let mut walk = Walk::new(&routes);
         assert!(matches!(walk.next(&question).await, Some(Plan::Call)));
         let verdict = Verdict { effect: Effect::Allow, policy: "p".into(), rule: None };

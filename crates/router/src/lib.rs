@@ -7,17 +7,24 @@
 //! Start at [`Walk`]; `route.rs` is what a route is, [`routes`] the order they are asked in.
 //!
 //! - Optimisation fails open: a route that cannot read what it needs passes, with that as its reason.
+//! - A route that has nothing at all for a tenant is not worth a word: it says [`Offer::Nothing`].
 //! - The live route comes last and always offers.
 //! - A key that only observes is answered live; what would have answered is kept as the ghost.
 //!
 //! To add a route: a file, its line in [`routes`], and, if it answers in a new way, a variant of [`Plan`].
 
 mod answers;
+mod artifact;
 mod exact;
 mod live;
 mod route;
 mod walk;
 
+use std::sync::Arc;
+
+use apprentice::Shelf;
+
+pub use artifact::Artifacts;
 pub use exact::ExactCache;
 pub use live::Live;
 pub use route::{Estimate, Kept, Offer, Plan, Question, Recalled, Route};
@@ -25,6 +32,6 @@ pub use walk::Walk;
 
 /// Every route, in the order they are asked: the cheapest proven one first.
 #[must_use]
-pub fn routes() -> Vec<Box<dyn Route>> {
-    vec![Box::new(ExactCache::default()), Box::new(Live)]
+pub fn routes(shelf: Arc<Shelf>) -> Vec<Box<dyn Route>> {
+    vec![Box::new(ExactCache::default()), Box::new(Artifacts(shelf)), Box::new(Live)]
 }

@@ -1,7 +1,8 @@
 //! What a route is.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
+use apprentice::Offered;
 use async_trait::async_trait;
 use cache::{Lead, Uncacheable, Wish};
 use schema::{Digest, MicroUsd, RunId, TenantId, Timestamp};
@@ -28,6 +29,12 @@ pub struct Question<'q> {
     pub events: &'q dyn EventStore,
     /// What is asked.
     pub request: &'q Request,
+    /// The same as it is recorded, which is what was learned from; absent when that cannot be read.
+    pub recorded: &'q (dyn Fn() -> Option<Arc<Request>> + Send + Sync),
+    /// The model's one name.
+    pub model: &'q str,
+    /// The run that the request begins.
+    pub run: RunId,
     /// What its answer would be kept under, or why it is not kept; absent when nothing is kept for this tenant.
     pub key: Option<Result<Digest, Uncacheable>>,
     /// What the caller wishes about kept answers.
@@ -38,6 +45,8 @@ pub struct Question<'q> {
     pub now: Timestamp,
     /// Held while an answer to this request is on its way, if identical ones should wait for it.
     pub lead: OnceLock<Lead<(TenantId, Digest)>>,
+    /// What a learned program would have said, if live's answer is to be compared with that.
+    pub audited: OnceLock<Box<Offered>>,
 }
 
 /// What a route says.
@@ -54,6 +63,8 @@ pub enum Offer {
     },
     /// It cannot, for this reason.
     Pass(String),
+    /// It has nothing for this tenant; there is no more to say.
+    Nothing,
 }
 
 /// How to answer.
@@ -63,6 +74,8 @@ pub enum Plan {
     Call,
     /// Say again what was said before.
     Recall(Box<Recalled>),
+    /// Say what a learned program says.
+    Execute(Box<Offered>),
 }
 
 /// What a plan is thought to save against asking the model. Absent is not known, which is not nothing.

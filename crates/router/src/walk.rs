@@ -1,6 +1,7 @@
 //! Walking the routes: each is asked in turn until one answers, and what they said is kept.
 
-use schema::{CacheDetails, GhostRoute, PassedRoute, RouteExplanation, Verdict};
+use apprentice::Shelved;
+use schema::{ArtifactDetails, CacheDetails, GhostRoute, PassedRoute, RouteExplanation, Verdict};
 
 use crate::route::{Estimate, Offer, Plan, Question, Route};
 
@@ -19,6 +20,7 @@ struct Offered {
     reason: String,
     estimate: Estimate,
     cache: Option<CacheDetails>,
+    artifact: Option<ArtifactDetails>,
 }
 
 impl<'r> Walk<'r> {
@@ -34,6 +36,7 @@ impl<'r> Walk<'r> {
         for route in self.routes.by_ref() {
             let id = route.id();
             match route.consider(question).await {
+                Offer::Nothing => {}
                 Offer::Pass(reason) => self.passed.push(PassedRoute { route: id, reason }),
                 Offer::Serve { plan, reason, estimate }
                     if question.observed && !matches!(plan, Plan::Call) =>
@@ -44,14 +47,20 @@ impl<'r> Walk<'r> {
                     self.ghost.get_or_insert(ghost);
                 }
                 Offer::Serve { plan, reason, estimate } => {
-                    let cache = match &plan {
+                    let (mut cache, mut artifact) = (None, None);
+                    match &plan {
                         Plan::Recall(recalled) => {
                             let (source_run, age_seconds) = (recalled.kept.run, recalled.kept.age_seconds);
-                            Some(CacheDetails { source_run, age_seconds })
+                            cache = Some(CacheDetails { source_run, age_seconds });
                         }
-                        Plan::Call => None,
-                    };
-                    self.offered = Some(Offered { route: id, reason, estimate, cache });
+                        Plan::Execute(offered) => {
+                            let Shelved { artifact: artifact_id, version, pattern: pattern_id, .. } =
+                                *offered.shelved;
+                            artifact = Some(ArtifactDetails { artifact_id, version, pattern_id });
+                        }
+                        Plan::Call => {}
+                    }
+                    self.offered = Some(Offered { route: id, reason, estimate, cache, artifact });
                     return Some(plan);
                 }
             }
@@ -89,6 +98,7 @@ impl<'r> Walk<'r> {
         RouteExplanation {
             rejected: self.passed,
             cache: offered.cache,
+            artifact: offered.artifact,
             estimated_saved_usd: offered.estimate.saved,
             ghost: self.ghost,
             ..RouteExplanation::new(offered.route, offered.reason, verdict)

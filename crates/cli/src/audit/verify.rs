@@ -7,7 +7,7 @@ use crate::answer::{Answer, columns};
 use crate::args::AuditVerifyArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::verify::{LONGEST_PACKET, read_trust};
+use crate::verify::{LONGEST_PACKET, execute, read_trust};
 use ledger::canonical;
 use ledger::note::Note;
 use ledger::packet::Packet;
@@ -159,7 +159,7 @@ impl Reader {
             self.unnamed.retain(|unnamed| *unnamed != digest);
         }
         let bytes = packet.to_bytes().map_err(|error| format!("run {run}: {error}"))?;
-        let report = ledger::packet::verify(&bytes, trust, governance::replay);
+        let report = ledger::packet::verify_with(&bytes, trust, governance::replay, execute);
         let report = report.map_err(|broken| format!("run {run}: {broken}"))?;
         if report.run != run || packet.tenant != head.tenant {
             return Err(format!("run {run}: the packet is about another"));

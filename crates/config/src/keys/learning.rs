@@ -11,17 +11,15 @@ pub(super) static SECTION: Section = Section {
             "learning.auto_promote",
             "PUNK_AUTO_PROMOTE",
             Kind::Boolean,
-            "Promote proven artifacts without asking.",
+            "Promote artifacts that pass every gate without asking; never those with side effects.",
         )
-        .or("false")
-        .reserved("the learner"),
+        .or("false"),
         Key::new(
             "learning.interval_ms",
             "PUNK_LEARN_INTERVAL_MS",
             Kind::Integer { min: 100, max: 86_400_000 },
             "Milliseconds between two learning ticks.",
         )
-        .or("10000")
-        .reserved("the learner"),
+        .or("10000"),
     ],
 };

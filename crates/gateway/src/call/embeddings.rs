@@ -20,7 +20,7 @@ use wire::{Message, Part, Request, Role, Wire, splice};
 
 use super::asked::{read_bytes, read_json, refused};
 use super::live::{own, told, unanswered};
-use super::open_run::{End, OpenRun, settled};
+use super::open_run::{End, OpenRun};
 use super::record::{ModelCall, Saved};
 use super::tongue::signed;
 use super::{Beginning, begin, look};
@@ -78,11 +78,11 @@ async fn answered(
     };
     match made {
         Ok((response, usage)) => {
-            let (run, explanation) = (open.opening.run, open.explanation.clone());
+            let (run, route) = (open.opening.run, open.explanation.route);
             open.spent(usage);
             let summary = json!({ "vectors": embed.input.len() });
-            settled(open.end(End::Answered { answer: summary, saved: Saved::default() })).await?;
-            Ok(signed(response, run, &explanation))
+            open.end(End::Answered { answer: summary, saved: Saved::default() }).await?;
+            Ok(signed(response, run, route))
         }
         Err(error) => Err(open.fail(error).await),
     }

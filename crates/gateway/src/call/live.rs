@@ -52,7 +52,7 @@ pub(crate) async fn answer(
         }
         Ok(Heard::Whole { ready, headers, bytes, answer }) => {
             open.used(&answer);
-            let (run, explanation) = (open.opening.run, open.explanation.clone());
+            let (run, route) = (open.opening.run, open.explanation.route);
             let response = match open.revealed(&answer) {
                 Err(barred) => return Err(Box::pin(open.bar(barred, &answer)).await),
                 Ok(told) if ready.wire != tongue.wire => tongue.tell(told.as_ref().unwrap_or(&answer)),
@@ -60,10 +60,10 @@ pub(crate) async fn answer(
                 Ok(Some(_)) => own(retold(&open, &bytes)),
             };
             open.answered(&answer, Saved::default()).await?;
-            Ok(signed((headers, response).into_response(), run, &explanation))
+            Ok(signed((headers, response).into_response(), run, route))
         }
         Ok(Heard::Stream { ready, reply, ear }) => {
-            let (run, explanation) = (open.opening.run, open.explanation.clone());
+            let (run, route) = (open.opening.run, open.explanation.route);
             let voice = if ready.wire == tongue.wire {
                 Voice::Own { usage: tongue.include_usage || tongue.wire != Wire::Chat }
             } else {
@@ -73,7 +73,7 @@ pub(crate) async fn answer(
             let source = Source::upstream(ear, reply.body);
             let held = holds_back(&open.app, &open.opening.caller, &asked.request).await?;
             let response = streamed(Relay::new(source, voice, tongue, open, Saved::default()).holding(held));
-            Ok(signed((headers, response).into_response(), run, &explanation))
+            Ok(signed((headers, response).into_response(), run, route))
         }
         Err(error) => Err(Box::pin(open.fail(error)).await),
     }
@@ -276,7 +276,7 @@ async fn pretend(
     asked: &Asked,
     model: &str,
 ) -> Result<Response, ApiError> {
-    let (run, explanation) = (open.opening.run, open.explanation.clone());
+    let (run, route) = (open.opening.run, open.explanation.route);
     let request = wire::Request { model: model.to_owned(), ..wire::Request::clone(&asked.request) };
     open.call = Some(ModelCall::begun(mock::NAME, model));
     let answer = match mock::answer(&request) {
@@ -303,5 +303,5 @@ async fn pretend(
         open.answered(&answer, Saved::default()).await?;
         tongue.tell(told.as_ref().unwrap_or(&answer))
     };
-    Ok(signed(response, run, &explanation))
+    Ok(signed(response, run, route))
 }

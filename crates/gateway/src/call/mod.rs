@@ -1,9 +1,10 @@
 //! A model call: the way of a request, once from end to end.
 //!
 //! [`answer`] walks it: `asked.rs` reads the request strictly, the governor is asked, the routes are (`router`), and the
-//! plan they offer is performed: an answer that was given before is told again (`recall.rs`), or a model is asked
-//! (`live.rs`). A streamed answer is a [`relay`], which passes on what comes from its [`source`]. `open_run.rs` sees to it
-//! that whatever happens ends in the ledger, in the words of `record.rs`, now or when the store is back (`late.rs`).
+//! plan they offer is performed: an answer that was given before is told again (`recall.rs`), a learned program answers
+//! (`learned.rs`), or a model is asked (`live.rs`). A streamed answer is a [`relay`], which passes on what comes from its
+//! [`source`]. `open_run.rs` sees to it that whatever happens ends in the ledger (`recording.rs`), in the words of `record.rs`, now
+//! or when the store is back (`late.rs`).
 //!
 //! - A refused input creates nothing: what is malformed is refused before there is a run.
 //! - The answer's last byte leaves after the run is recorded.
@@ -15,11 +16,13 @@ pub(crate) mod count;
 pub(crate) mod embeddings;
 mod held;
 mod late;
+mod learned;
 mod live;
 mod open_run;
 mod outgoing;
 mod recall;
 mod record;
+mod recording;
 mod relay;
 mod source;
 mod tongue;
@@ -44,6 +47,7 @@ use serde_json::{Value, json};
 use wire::{Request, Wire};
 
 use self::asked::{Asked, read_bytes, refused};
+use self::learned::Learned;
 use self::open_run::{OpenRun, Trace};
 use self::outgoing::Outgoing;
 use self::record::{Keep, Opening};
@@ -145,6 +149,9 @@ async fn answer(
         Some(Plan::Recall(recalled)) => {
             Box::pin(recall::answer(open, tongue, *recalled, asked.request.stream)).await
         }
+        Some(Plan::Execute(offered)) => {
+            Box::pin(learned::answer(open, tongue, offered, asked.request.stream)).await
+        }
         Some(Plan::Call) if asked.wish.only_kept => Err(Box::pin(open.fail(ApiError::NotKept { run })).await),
         Some(Plan::Call) => live::answer(open, tongue, &permit, headers, asked, outgoing).await,
         None => Err(Box::pin(open.fail(ApiError::Unserved { run })).await),
@@ -235,22 +242,36 @@ async fn choose(app: &App, open: &mut OpenRun, asked: &Asked, model: &str) -> Op
         Ok(with_told(key, &open.lexicon))
     });
     let store = app.of(caller.tenant);
+    let body = Arc::clone(&open.request_recorded);
+    let recorded = || learned::request_recorded(asked, &body);
     let question = Question {
         tenant: caller.tenant,
         cache: &*store,
         events: &*store,
         request: &asked.request,
+        recorded: &recorded,
+        model,
+        run: opening.run,
         key: key.clone(),
         wish: asked.wish,
         observed: caller.gateway_mode == GatewayMode::Observe,
         now: opening.started_at,
         lead: OnceLock::new(),
+        audited: OnceLock::new(),
     };
     let mut walk = Walk::new(&app.routes);
-    let plan = walk.next(&question).await;
+    let mut plan = walk.next(&question).await;
+    if let Some(Plan::Execute(offered)) = &plan
+        && !learned::is_recordable(open, offered)
+    {
+        walk.failed("its answer has something in it that is not recorded as it is");
+        plan = walk.next(&question).await;
+    }
+    let (lead, audited) = (question.lead.into_inner(), question.audited.into_inner());
     open.estimate = walk.estimate();
     open.explanation = walk.explain(opening.judged.verdict.clone());
-    open.lead = question.lead.into_inner().map(|lead| Box::new(lead) as Box<_>);
+    open.lead = lead.map(|lead| Box::new(lead) as Box<_>);
+    open.learned = audited.map(|offered| Box::new(Learned::Audited(offered)));
     match (&plan, key) {
         (Some(Plan::Recall(_)), Some(Ok(key))) => open.recalled = Some(key),
         (Some(Plan::Call), Some(Ok(key))) if !asked.wish.forget => {

@@ -9,20 +9,22 @@ use redaction::Lexicon;
 use router::Estimate;
 use schema::{
     Digest, Effect, GatewayMode, MicroUsd, Route, RouteExplanation, RunStatus, SideEffectLevel, Usage,
+    Verdict,
 };
 use serde_json::Value;
-use tokio::task::JoinHandle;
 use wire::{Answer, Part, Request};
 
 use super::late::{self, Over};
+use super::learned::{self, Learned};
 use super::outgoing::Ready;
 use super::record::{self, Ending, Keep, ModelCall, Opening, Saved};
+use super::recording::Recording;
 use super::tongue::Tongue;
 use super::wanted::Wanted;
 use crate::app::App;
 use crate::clock::{Stopwatch, now};
 use crate::discretion::{Barred, Discretion, Looked};
-use crate::error::{ApiError, unrecorded};
+use crate::error::ApiError;
 use crate::governor::{Asking, Held, Judgement};
 use crate::identity::Caller;
 
@@ -50,6 +52,8 @@ pub(crate) struct OpenRun {
     pub(crate) keep: Option<Keep>,
     /// What its answer was found under, if it was given before.
     pub(crate) recalled: Option<Digest>,
+    /// What a learned program has to do with it.
+    pub(crate) learned: Option<Box<Learned>>,
     /// What the answer wants done, as it was judged.
     pub(crate) wanted: Vec<Wanted>,
     /// What stands for what the caller sent.
@@ -130,6 +134,7 @@ impl OpenRun {
             call: None,
             keep: None,
             recalled: None,
+            learned: None,
             held: None,
             lexicon: Lexicon::default(),
             barred: None,
@@ -171,8 +176,8 @@ impl OpenRun {
         }
     }
 
-    /// Ends the run. It is on the disk when the task is done; the task goes on though nobody waits for it.
-    pub(crate) fn end(mut self, end: End) -> JoinHandle<Result<(), ApiError>> {
+    /// Ends the run. It is on the disk when the recording is done, which goes on though nobody waits for it.
+    pub(crate) fn end(mut self, end: End) -> Recording {
         self.record(end)
     }
 
@@ -180,7 +185,7 @@ impl OpenRun {
     pub(crate) async fn block(self) -> ApiError {
         let (run, verdict) = (self.opening.run, self.opening.judged.verdict.clone());
         let approval = self.opening.judged.question.as_ref().map(|question| question.id);
-        match settled(self.end(End::Blocked)).await {
+        match self.end(End::Blocked).await {
             Ok(()) => ApiError::Blocked { run, verdict, approval },
             Err(error) => error,
         }
@@ -195,7 +200,7 @@ impl OpenRun {
         } else {
             self.call = None;
         }
-        match settled(self.end(End::Failed { code, message, answer: None })).await {
+        match self.end(End::Failed { code, message, answer: None }).await {
             Ok(()) => error,
             Err(unrecorded) => unrecorded,
         }
@@ -246,7 +251,7 @@ impl OpenRun {
         self.explanation.reason = format!("the answer has in it what must not leave ({name})");
         self.explanation.verdict = verdict.clone();
         self.barred = Some(judged);
-        match settled(self.end(End::Held { answer: recorded(answer) })).await {
+        match self.end(End::Held { answer: recorded(answer) }).await {
             Ok(()) => ApiError::Blocked { run, verdict, approval: None },
             Err(error) => error,
         }
@@ -284,7 +289,7 @@ impl OpenRun {
         call.cost = self.app.models.cost(&call.model, &call.usage);
     }
 
-    fn record(&mut self, end: End) -> JoinHandle<Result<(), ApiError>> {
+    fn record(&mut self, end: End) -> Recording {
         self.ended = true;
         let (status, answer, error, saved) = match end {
             End::Answered { answer, saved } => (RunStatus::Completed, Some(answer), None, saved),
@@ -308,6 +313,7 @@ impl OpenRun {
         let settled = self.held.take().map(|held| held.settle(cost)).into_iter().chain(of_calls).collect();
         let barred = self.barred.take();
         let (lexicon, looked) = (std::mem::take(&mut self.lexicon), std::mem::take(&mut self.looked));
+        let learned = learned::told(&app, self.learned.take(), status, answer.as_ref());
         let ending = Ending {
             request: std::mem::take(&mut self.request_recorded),
             wanted,
@@ -315,7 +321,7 @@ impl OpenRun {
             settled,
             status,
             ghost_saved: self.ghost_saved(),
-            explanation: self.explanation.clone(),
+            explanation: self.take_explanation(),
             attempts: std::mem::take(&mut self.attempts),
             call: self.call.take(),
             answer,
@@ -324,14 +330,14 @@ impl OpenRun {
             // Errors, cut streams and blocked answers are never used again.
             keep: self.keep.filter(|_| status == RunStatus::Completed),
             recalled: self.recalled,
+            learned,
             finished_at: now(),
             latency_ms: self.watch.millis(),
         };
         let tasks = app.tasks.clone();
-        // In a box: tokio moves a task about while it is made and when it is done, and this one is large.
-        tasks.spawn(Box::pin(async move {
-            if status == RunStatus::Cancelled {
-                // Nobody waits for it. When many go away at once, their upstreams are freed before any of it is written.
+        let is_cancelled = status == RunStatus::Cancelled;
+        let work = Box::pin(async move {
+            if is_cancelled {
                 tokio::task::yield_now().await;
             }
             let refused =
@@ -347,7 +353,17 @@ impl OpenRun {
             drop(lead);
             drop(span);
             written
-        }))
+        });
+        // Nobody waits for one that was cancelled. When many go away at once, their upstreams are freed before any of it is written.
+        if is_cancelled { Recording::later(&tasks, work) } else { Recording::begin(&tasks, work) }
+    }
+
+    /// The explanation, for the record. Nothing is asked of it after the end but its route.
+    fn take_explanation(&mut self) -> RouteExplanation {
+        let RouteExplanation { route, verdict, .. } = &self.explanation;
+        let nothing = Verdict { effect: verdict.effect, policy: String::new(), rule: None };
+        let left = RouteExplanation::new(*route, "", nothing);
+        std::mem::replace(&mut self.explanation, left)
     }
 
     /// What the ghost would have saved: the price of this very call, now that it is known.
@@ -379,14 +395,6 @@ fn span_of(opening: &Opening, trace: &Trace) -> tracing::Span {
     );
     telemetry::context::continue_trace(&span, trace.parent.as_deref(), trace.state.as_deref());
     span
-}
-
-/// Waits for the run to be where it cannot be lost.
-pub(crate) async fn settled(task: JoinHandle<Result<(), ApiError>>) -> Result<(), ApiError> {
-    match task.await {
-        Ok(written) => written,
-        Err(error) => Err(unrecorded(error)),
-    }
 }
 
 /// The answer as it is recorded.

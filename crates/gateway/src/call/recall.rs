@@ -35,7 +35,7 @@ pub(crate) async fn tell(
     saved: Saved,
     stream: bool,
 ) -> Result<Response, ApiError> {
-    let (run, explanation) = (open.opening.run, open.explanation.clone());
+    let (run, route) = (open.opening.run, open.explanation.route);
     // Two callers must not hold the same call's id, and neither may one caller twice.
     let answer = answer.with_call_ids(|| open.app.new_call_id(tongue.wire));
     let response = if stream {
@@ -51,5 +51,5 @@ pub(crate) async fn tell(
         open.answered(&answer, saved).await?;
         tongue.tell(told.as_ref().unwrap_or(&answer))
     };
-    Ok(signed(response, run, &explanation))
+    Ok(signed(response, run, route))
 }

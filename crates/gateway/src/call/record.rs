@@ -56,6 +56,8 @@ pub(crate) struct Ending {
     pub(crate) keep: Option<Keep>,
     /// What it was found under, if it was used again.
     pub(crate) recalled: Option<Digest>,
+    /// What a learned program had to do with it: the type of an event, and its fields.
+    pub(crate) learned: Option<(&'static str, Fields)>,
     /// What the answer wants done.
     pub(crate) wanted: Vec<Wanted>,
     /// Why the caller does not get the answer, if something in it must not leave.
@@ -263,6 +265,9 @@ fn events(opening: &Opening, ending: &Ending) -> Vec<Told> {
         ]);
         totals(&mut completed, call.usage, call.cost);
         events.push((finished_at, "model.completed", completed));
+    }
+    if let Some((r#type, fields)) = &ending.learned {
+        events.push((finished_at, r#type, fields.clone()));
     }
     for (r#type, fields) in ending.wanted.iter().flat_map(Wanted::events) {
         events.push((finished_at, r#type, fields));

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body::Frame;
-use tokio::task::JoinHandle;
 use tokio::time::{Sleep, sleep};
 use wire::{Broken, Delta, Gather, Piece, Writer};
 
 use super::open_run::{End, OpenRun, recorded};
 use super::record::Saved;
+use super::recording::Recording;
 use super::source::{Cut, Source};
 use super::tongue::Tongue;
 use crate::discretion::{Barred, Passed, Screen};
@@ -66,7 +66,7 @@ enum State {
     Flowing,
     /// All was said; the run is being recorded.
     Ending {
-        recording: JoinHandle<Result<(), ApiError>>,
+        recording: Recording,
         failed: bool,
     },
     Over,
@@ -173,7 +173,8 @@ impl Relay {
         run.used(&answer);
         self.held.clear();
         let tasks = run.app.tasks.clone();
-        let recording = tasks.spawn(Box::pin(async move { Err(run.bar(barred, &answer).await) }));
+        let recording =
+            Recording::begin(&tasks, Box::pin(async move { Err(run.bar(barred, &answer).await) }));
         self.state = State::Ending { recording, failed: false };
     }
 
@@ -186,8 +187,7 @@ impl Relay {
         let recording = match how {
             Ok(()) => {
                 let (tasks, saved) = (run.app.tasks.clone(), self.saved);
-                // In a box: tokio moves a task about while it is made and when it is done, and this one is large.
-                tasks.spawn(Box::pin(async move { run.answered(&answer, saved).await }))
+                Recording::begin(&tasks, Box::pin(async move { run.answered(&answer, saved).await }))
             }
             Err((code, message)) => {
                 // What was kept back is not told any more, and neither is the upstream's own word in it.
@@ -265,9 +265,9 @@ impl Relay {
                     let failed = *failed;
                     self.state = State::Over;
                     match recorded {
-                        Ok(Ok(())) if failed => {}
-                        Ok(Ok(())) => self.out = std::mem::take(&mut self.held),
-                        Ok(Err(error @ ApiError::Blocked { .. })) => {
+                        Ok(()) if failed => {}
+                        Ok(()) => self.out = std::mem::take(&mut self.held),
+                        Err(error @ ApiError::Blocked { .. }) => {
                             let (code, mut message) = error.in_brief();
                             // There are no headers any more to name it.
                             if let ApiError::Blocked { approval: Some(id), .. } = error {
@@ -275,7 +275,7 @@ impl Relay {
                             }
                             self.tongue.write_cut(&code, &message, &mut self.out);
                         }
-                        Ok(Err(_)) | Err(_) => {
+                        Err(_) => {
                             let message = "the run could not be recorded, so its answer is not complete";
                             self.tongue.write_cut("punk_ledger_unavailable", message, &mut self.out);
                         }

@@ -1,13 +1,16 @@
 //! How a caller is spoken to: its wire, and what an answer says of itself there.
 
 use axum::Json;
-use axum::response::{AppendHeaders, IntoResponse as _, Response};
-use http::HeaderValue;
+use axum::response::{IntoResponse as _, Response};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use schema::{RouteExplanation, RunId, Timestamp};
+use http::{HeaderName, HeaderValue};
+use schema::{Route, RunId, Timestamp};
 use wire::{Answer, Failure, FailureKind, Request, Stamp, Wire, Writer};
 
 use super::relay::Relay;
+
+const RUN_ID: HeaderName = HeaderName::from_static("x-punk-run-id");
+const ROUTE: HeaderName = HeaderName::from_static("x-punk-route");
 
 /// How one caller is spoken to.
 #[derive(Debug, Clone)]
@@ -67,8 +70,12 @@ pub(crate) fn streamed(relay: Relay) -> Response {
 }
 
 /// The same response, which says what run it is and how it was answered.
-pub(crate) fn signed(response: Response, run: RunId, explanation: &RouteExplanation) -> Response {
-    let headers =
-        [("x-punk-run-id", run.to_string()), ("x-punk-route", explanation.route.as_str().to_owned())];
-    (AppendHeaders(headers), response).into_response()
+pub(crate) fn signed(mut response: Response, run: RunId, route: Route) -> Response {
+    let headers = response.headers_mut();
+    // An id is in letters and digits, so it always fits.
+    if let Ok(run) = HeaderValue::try_from(run.to_string()) {
+        headers.append(RUN_ID, run);
+    }
+    headers.append(ROUTE, HeaderValue::from_static(route.as_str()));
+    response
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use wire::{Answer, Part};
 
 use super::hash_of;
-use super::open_run::{End, OpenRun, recorded, settled};
+use super::open_run::{End, OpenRun, recorded};
 use super::record::Saved;
 use crate::app::App;
 use crate::error::ApiError;
@@ -94,10 +94,10 @@ impl OpenRun {
                 let run = self.opening.run;
                 // Nothing of the answer is done, so nothing is used of what the other calls in it may use.
                 give_back_all(&self.app, &self.opening.caller, &mut self.wanted).await;
-                settled(self.end(End::Held { answer: recorded(answer) })).await?;
+                self.end(End::Held { answer: recorded(answer) }).await?;
                 Err(ApiError::Blocked { run, verdict, approval })
             }
-            _ => settled(self.end(End::Answered { answer: recorded(answer), saved })).await,
+            _ => self.end(End::Answered { answer: recorded(answer), saved }).await,
         }
     }
 

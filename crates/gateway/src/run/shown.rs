@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
-use store::RunRow;
+use store::{RunFields, RunRow};
 
 /// A run; every field comes from its events. What was erased or withheld is left out.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -139,7 +139,7 @@ impl ShownRun {
     }
 }
 
-fn read<T: DeserializeOwned>(fields: &Map<String, Value>, name: &str) -> Option<T> {
+fn read<T: DeserializeOwned>(fields: &RunFields, name: &str) -> Option<T> {
     fields.get(name).and_then(|value| T::deserialize(value).ok())
 }
 

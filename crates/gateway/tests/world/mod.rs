@@ -60,6 +60,9 @@ pub(crate) struct Setup {
     pub(crate) capacity: Capacity,
     /// How long it goes on after it was asked to stop.
     pub(crate) drain_delay: Duration,
+    /// Whether what is proven serves without being asked for.
+    pub(crate) auto_promote: bool,
+    pub(crate) max_body_bytes: usize,
 }
 
 impl Setup {
@@ -87,6 +90,8 @@ impl Setup {
             keys: None,
             capacity: Capacity::default(),
             drain_delay: Duration::ZERO,
+            auto_promote: false,
+            max_body_bytes: 1 << 20,
         }
     }
 
@@ -131,6 +136,8 @@ impl Setup {
             None => Arc::new(vault::Vault::start(Arc::clone(&self.store), masters, None).await.unwrap()),
         };
         let clock = || Timestamp::from_millis(1_800_000_000_000).unwrap();
+        let choice = apprentice::choice_of(&keys);
+        let apprentice = apprentice::Apprentice::new(Arc::clone(&self.store), now, choice, self.auto_promote);
         let build = Build { version: "0", commit: None, target: "test" };
         let installation = Installation {
             keeper: Keeper::new(Arc::clone(&self.store), self.store.views(), clock),
@@ -146,7 +153,7 @@ impl Setup {
             metrics: Metrics::new(build, 0.0),
             rates: self.rates,
             web: self.web,
-            max_body_bytes: 1 << 20,
+            max_body_bytes: self.max_body_bytes,
             bounds: self.bounds,
             capacity: self.capacity,
             models: self.models,
@@ -157,6 +164,8 @@ impl Setup {
             meters: None,
             limits: self.limits,
             proxies: self.proxies,
+            apprentice: Arc::new(apprentice),
+            learn_every: Duration::from_secs(3_600),
         };
         let access = if self.api_key.is_some() { Access::ByKey } else { Access::Open };
         let door = Door::bind("127.0.0.1:0".parse().unwrap(), access).await?;

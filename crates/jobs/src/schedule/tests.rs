@@ -304,3 +304,15 @@ proptest! {
         prop_assert_eq!(schedule.next_after(before), Some(last), "it is a time of the schedule");
     }
 }
+
+#[test]
+fn a_period_may_be_shorter_than_a_minute() {
+    let schedule = Schedule::every(std::time::Duration::from_secs(10)).unwrap();
+    let (before, then) = (at("2026-11-15T23:59:50.001Z"), at("2026-11-16T00:00:00Z"));
+    assert_eq!(schedule.next_after(before), Some(then));
+    assert_eq!(schedule.last_until(before), Some(at("2026-11-15T23:59:50Z")));
+    assert_eq!(
+        (schedule.last_until(then), schedule.next_after(then)),
+        (Some(then), Some(at("2026-11-16T00:00:10Z")))
+    );
+}

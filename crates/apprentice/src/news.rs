@@ -1,0 +1,273 @@
+//! What a leaf of the log tells the learner: that live answered, that an artifact did, that somebody corrected or decided something.
+//!
+//! Only what went live teaches. Everything is read from the events of one run, in the tokenised form in which they are recorded.
+
+use artifact::fingerprint;
+use ledger::{Event, Field};
+use schema::{ArtifactId, Digest, PatternId, Route, RunId, RunStatus, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use store::FeedRow;
+
+use crate::executable::{Style, read_request, said};
+use crate::task::Task;
+
+/// The types of the events by which operators, and Punk in their name, say what is to become of what was learned. All of them name it as `target`.
+pub mod order {
+    /// A pattern is not to be learned.
+    pub const RETIRED: &str = "audit.pattern_retired";
+    /// An artifact is to be made of a pattern now.
+    pub const SYNTHESIS: &str = "audit.pattern_synthesis_requested";
+    /// An artifact is to serve.
+    pub const PROMOTED: &str = "audit.artifact_promoted";
+    /// An artifact is not to serve until it is proven anew.
+    pub const ROLLED_BACK: &str = "audit.artifact_rolled_back";
+    /// An artifact is neither to serve nor to be proven.
+    pub const QUARANTINED: &str = "audit.artifact_quarantined";
+    /// What was corrected has been looked at.
+    pub const RELEASED: &str = "audit.artifact_released";
+    /// An artifact from elsewhere is to be tried here.
+    pub const IMPORTED: &str = "audit.artifact_imported";
+}
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq)]
+pub enum News {
+    /// Live answered.
+    Lesson(Box<Lesson>),
+    /// An artifact answered.
+    Served(Box<Served>),
+    /// Somebody said what an answer should have been.
+    Corrected {
+        /// The run.
+        run: RunId,
+        /// When.
+        at: Timestamp,
+        /// What kind of work it was.
+        task: Digest,
+        /// Which artifact had answered, and its version; nobody but live if absent.
+        by: Option<(ArtifactId, u32)>,
+    },
+    /// Somebody decided.
+    Ordered {
+        /// The run that records it.
+        run: RunId,
+        /// When.
+        at: Timestamp,
+        /// What.
+        order: Order,
+        /// By whom.
+        actor: String,
+    },
+}
+
+/// What somebody decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Order {
+    /// See [`order::RETIRED`].
+    Retire(PatternId),
+    /// See [`order::SYNTHESIS`].
+    Synthesize(PatternId),
+    /// See [`order::PROMOTED`].
+    Promote(ArtifactId),
+    /// See [`order::ROLLED_BACK`].
+    RollBack(ArtifactId),
+    /// See [`order::QUARANTINED`].
+    Quarantine(ArtifactId),
+    /// See [`order::RELEASED`].
+    Release(ArtifactId),
+    /// See [`order::IMPORTED`]; the text is found by its digest.
+    Import(Digest),
+}
+
+/// A live answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lesson {
+    /// The run.
+    pub run: RunId,
+    /// When it ended.
+    pub at: Timestamp,
+    /// The model's one name.
+    pub model: String,
+    /// What kind of work.
+    pub task: Task,
+    /// What was answered.
+    pub output: Value,
+    /// How it was written.
+    pub style: Style,
+    /// The hash of the request.
+    pub request: Digest,
+    /// In micro-dollars.
+    pub cost: u64,
+    /// In milliseconds.
+    pub latency: u64,
+    /// What the artifact would have said, if this was an audit.
+    pub compared: Option<Compared>,
+}
+
+/// What an artifact would have said to a request that was audited.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Compared {
+    /// The artifact.
+    pub artifact_id: ArtifactId,
+    /// Its version.
+    pub version: u32,
+    /// What it would have said.
+    pub said: Value,
+}
+
+/// An answer of an artifact.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Served {
+    /// The run.
+    pub run: RunId,
+    /// When it ended.
+    pub at: Timestamp,
+    /// What kind of work.
+    pub task: Task,
+    /// The artifact.
+    pub artifact: ArtifactId,
+    /// Its version.
+    pub version: u32,
+    /// What it saved, in micro-dollars.
+    pub saved: u64,
+}
+
+/// The type of the event of a run that an artifact answered, and of one that was an audit of one.
+pub const EXECUTED: &str = "artifact.executed";
+/// See [`EXECUTED`].
+pub const COMPARED: &str = "artifact.compared";
+
+impl News {
+    /// What is new in a run up to a leaf. `events` are all of its events.
+    #[must_use]
+    pub fn read(row: &FeedRow, events: &[Event]) -> Vec<Self> {
+        let run = Run { id: row.run, events };
+        let is_new = |event: &&Event| event.seq > row.after && event.seq <= row.seq;
+        events.iter().filter(is_new).filter_map(|event| run.news(event)).collect()
+    }
+
+    /// What a run has to teach again, to a learner that has forgotten it.
+    #[must_use]
+    pub fn recall(run: RunId, events: &[Event]) -> Option<Self> {
+        let read = Run { id: run, events };
+        read.finished(events.iter().find(|event| event.r#type == "run.finished")?)
+    }
+}
+
+struct Run<'e> {
+    id: RunId,
+    events: &'e [Event],
+}
+
+impl Run<'_> {
+    fn news(&self, event: &Event) -> Option<News> {
+        match event.r#type.as_str() {
+            "run.finished" => self.finished(event),
+            "feedback.recorded" => self.corrected(event),
+            other => {
+                let order = ordered(other, event)?;
+                let actor = text(event, "actor").unwrap_or("punk").to_owned();
+                Some(News::Ordered { run: self.id, at: event.at, order, actor })
+            }
+        }
+    }
+
+    fn event(&self, r#type: &str) -> Option<&Event> {
+        self.events.iter().find(|event| event.r#type == r#type)
+    }
+
+    fn task(&self) -> Option<(Task, &str, &Value)> {
+        let started = self.event("run.started")?;
+        let (wire, model) = (text(started, "wire")?, text(started, "model")?);
+        let request = value(started, "request")?;
+        let task = Task::of(model, &read_request(wire, request)?).ok()?;
+        Some((task, model, request))
+    }
+
+    fn by(&self) -> Option<(ArtifactId, u32)> {
+        let executed = self.event(EXECUTED)?;
+        let version = value(executed, "version").and_then(Value::as_u64)?;
+        Some((text(executed, "artifactId")?.parse().ok()?, u32::try_from(version).ok()?))
+    }
+
+    fn finished(&self, finished: &Event) -> Option<News> {
+        if text(finished, "status") != Some(status_of(RunStatus::Completed)) {
+            return None;
+        }
+        let route = text(finished, "route")?;
+        let number = |name: &str| value(finished, name).and_then(Value::as_u64);
+        if route == Route::Artifact.as_str() {
+            let (artifact, version) = self.by()?;
+            let (task, ..) = self.task()?;
+            let saved = number("savedMicroUsd").unwrap_or(0);
+            let served = Served { run: self.id, at: finished.at, task, artifact, version, saved };
+            return Some(News::Served(Box::new(served)));
+        }
+        if route != Route::Live.as_str() {
+            return None;
+        }
+        let answer = serde_json::from_value(value(finished, "answer")?.clone()).ok()?;
+        let (output, style) = said(&answer)?;
+        let (task, model, request) = self.task()?;
+        let compared = self.event(COMPARED).and_then(|event| {
+            Some(Compared {
+                artifact_id: text(event, "artifactId")?.parse().ok()?,
+                version: u32::try_from(value(event, "version")?.as_u64()?).ok()?,
+                said: value(event, "said")?.clone(),
+            })
+        });
+        Some(News::Lesson(Box::new(Lesson {
+            run: self.id,
+            at: finished.at,
+            model: model.to_owned(),
+            request: fingerprint::request(model, request),
+            task,
+            output,
+            style,
+            cost: number("costMicroUsd").unwrap_or(0),
+            latency: number("latencyMs").unwrap_or(0),
+            compared,
+        })))
+    }
+
+    fn corrected(&self, feedback: &Event) -> Option<News> {
+        let correction = value(feedback, "correction").and_then(Value::as_str);
+        let is_bad = value(feedback, "rating").and_then(Value::as_i64) == Some(-1);
+        if correction.is_none() || !is_bad {
+            return None;
+        }
+        let (task, ..) = self.task()?;
+        Some(News::Corrected { run: self.id, at: feedback.at, task: task.key, by: self.by() })
+    }
+}
+
+fn ordered(r#type: &str, event: &Event) -> Option<Order> {
+    let target = text(event, "target")?;
+    match r#type {
+        order::RETIRED => Some(Order::Retire(target.parse().ok()?)),
+        order::SYNTHESIS => Some(Order::Synthesize(target.parse().ok()?)),
+        order::PROMOTED => Some(Order::Promote(target.parse().ok()?)),
+        order::ROLLED_BACK => Some(Order::RollBack(target.parse().ok()?)),
+        order::QUARANTINED => Some(Order::Quarantine(target.parse().ok()?)),
+        order::RELEASED => Some(Order::Release(target.parse().ok()?)),
+        order::IMPORTED => Some(Order::Import(target.parse().ok()?)),
+        _ => None,
+    }
+}
+
+fn value<'e>(event: &'e Event, name: &str) -> Option<&'e Value> {
+    event.payload.get(name).and_then(Field::value).filter(|value| !value.is_null())
+}
+
+fn text<'e>(event: &'e Event, name: &str) -> Option<&'e str> {
+    value(event, name).and_then(Value::as_str)
+}
+
+const fn status_of(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::Completed => "completed",
+        _ => "",
+    }
+}

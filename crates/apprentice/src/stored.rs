@@ -1,0 +1,250 @@
+//! Studies as the store keeps them: a small record for each pattern and each artifact, a large one for the learner of a pattern.
+//!
+//! The large one is written when there is a new version, and not with every lesson: in between, the small one names the runs
+//! that came since, and whoever needs the learner teaches it those again.
+
+use std::num::NonZeroU32;
+
+use schema::{ArtifactId, Digest, PatternId, RunId, Seq, Timestamp};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use store::{Record, RecordBody, RecordChange, RecordFilter, RecordKind, StoreError, TenantStore};
+
+use crate::news::News;
+use crate::study::{AttemptMade, Made, ProgramName, Study};
+use crate::tutor::Tutor;
+
+/// How far the log was read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Place {
+    /// The next leaf.
+    pub(crate) cursor: u64,
+    /// How many patterns there are.
+    pub(crate) patterns: u64,
+}
+
+/// The id of the only record of its kind.
+pub(crate) const PLACE: &str = "log";
+
+/// A pattern as its record has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StoredPattern {
+    /// The pattern.
+    #[serde(flatten)]
+    pub study: Study,
+    /// Its artifact.
+    pub artifact_id: Option<ArtifactId>,
+    /// Runs that its learner has to be taught again when it is read.
+    pub pending: Vec<RunId>,
+}
+
+/// A study in memory, with its learner, and the versions of the records it came from.
+#[derive(Debug, Clone)]
+pub(crate) struct Loaded {
+    pub(crate) study: Study,
+    pub(crate) tutor: Tutor,
+    pub(crate) pending: Vec<RunId>,
+    pub(crate) versions: Versions,
+    /// Whether anything of it has to be written.
+    pub(crate) is_changed: bool,
+    /// Whether the learner has to be.
+    pub(crate) is_grown: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Versions {
+    pub(crate) pattern: u64,
+    pub(crate) artifact: u64,
+    pub(crate) learner: u64,
+}
+
+/// After so many lessons the learner is written though it has no new version.
+pub(crate) const MOST_PENDING: usize = 256;
+
+impl Loaded {
+    pub(crate) fn new(study: Study) -> Self {
+        Self {
+            study,
+            tutor: Tutor::default(),
+            pending: Vec::new(),
+            versions: Versions::default(),
+            is_changed: true,
+            is_grown: false,
+        }
+    }
+
+    /// Reads a pattern with everything that belongs to it.
+    pub(crate) async fn read(store: &dyn TenantStore, record: Record) -> Result<Self, StoreError> {
+        let StoredPattern { mut study, artifact_id, pending } = read(&record)?;
+        let mut versions = Versions { pattern: record.version, ..Versions::default() };
+        if let Some(id) = artifact_id
+            && let Some(record) = store.record(RecordKind::Artifact, &id.to_string()).await?
+        {
+            versions.artifact = record.version;
+            study.artifact = Some(read(&record)?);
+        }
+        let mut tutor = Tutor::default();
+        if let Some(record) = store.record(RecordKind::Learner, &study.id.to_string()).await? {
+            versions.learner = record.version;
+            tutor = read(&record)?;
+        }
+        for run in &pending {
+            let events = store.events(*run, Seq::START, NonZeroU32::MAX).await?;
+            match News::recall(*run, &events) {
+                Some(News::Lesson(lesson)) => {
+                    let opinion = tutor.meet(&lesson.task.input);
+                    // No version comes of it: there would be a newer record of the learner.
+                    tutor.learn(*run, &lesson.task.input, &lesson.output, &opinion, study_aim(&study));
+                }
+                Some(News::Served(served)) => drop(tutor.meet(&served.task.input)),
+                _ => {}
+            }
+        }
+        Ok(Self { study, tutor, pending, versions, is_changed: false, is_grown: false })
+    }
+
+    /// The changes that keep it, after which it is as if it had just been read.
+    pub(crate) fn changes(&mut self) -> Vec<RecordChange> {
+        let mut changes = Vec::new();
+        if self.is_grown || self.pending.len() >= MOST_PENDING {
+            self.pending.clear();
+            let id = self.study.id.to_string();
+            changes.push(change(
+                RecordKind::Learner,
+                id,
+                self.versions.learner,
+                body("", None, json!(self.tutor), self.study.created_at),
+            ));
+            self.versions.learner += 1;
+        }
+        if let Some(made) = &self.study.artifact {
+            changes.push(artifact_change(made, stage_name(made), self.study.key, self.versions.artifact));
+            self.versions.artifact += 1;
+        }
+        let stored = StoredPattern {
+            study: self.study.clone(),
+            artifact_id: self.study.artifact.as_ref().map(|made| made.id),
+            pending: self.pending.clone(),
+        };
+        let state = json!(self.study.pattern.state);
+        let to = body(
+            state.as_str().unwrap_or_default(),
+            Some(self.study.key),
+            json!(stored),
+            self.study.created_at,
+        );
+        changes.push(change(RecordKind::Pattern, self.study.id.to_string(), self.versions.pattern, to));
+        self.versions.pattern += 1;
+        (self.is_changed, self.is_grown) = (false, false);
+        changes
+    }
+}
+
+fn study_aim(study: &Study) -> learning::threshold::Aim {
+    use learning::proof::Promise;
+    use learning::threshold::Aim;
+    study.artifact.as_ref().map_or(Aim::Prove(Promise::default().disagreement), |made| made.course.aim())
+}
+
+/// Where an artifact stands, in the word its record is grouped under.
+#[must_use]
+pub fn stage_name(made: &Made) -> &'static str {
+    use learning::course::Stage;
+    match made.course.stage() {
+        Stage::Shadow => "shadow",
+        Stage::Eligible => "eligible",
+        Stage::Promoted => "promoted",
+        Stage::Quarantined => "quarantined",
+    }
+}
+
+/// The group of the artifacts that serve.
+pub(crate) const PROMOTED: &str = "promoted";
+/// The group of those that are over.
+pub const RETIRED: &str = "retired";
+
+pub(crate) fn artifact_change(made: &Made, group: &str, key: Digest, expected: u64) -> RecordChange {
+    let mut to = body(group, Some(key), json!(made), made.created_at);
+    // Gateways look for what serves, whoever's it is, by when it is due.
+    to.due_at = (group == PROMOTED).then_some(made.created_at);
+    change(RecordKind::Artifact, made.id.to_string(), expected, to)
+}
+
+pub(crate) fn place_change(place: Place, expected: u64) -> RecordChange {
+    change(RecordKind::Learning, PLACE.to_owned(), expected, body("", None, json!(place), Timestamp::EPOCH))
+}
+
+pub(crate) fn attempt_change(attempt: &AttemptMade) -> RecordChange {
+    let to = body(&attempt.pattern.to_string(), None, json!(attempt), attempt.at);
+    change(RecordKind::Attempt, attempt_id(attempt), 0, to)
+}
+
+/// The id of an attempt; by time, then by pattern.
+#[must_use]
+pub fn attempt_id(attempt: &AttemptMade) -> String {
+    format!("{:013}.{}.{:06}", attempt.at.as_millis(), attempt.pattern, attempt.number)
+}
+
+/// The id of a program's record.
+#[must_use]
+pub fn program_id(artifact: ArtifactId, version: u32) -> String {
+    format!("{artifact}.{version:06}")
+}
+
+pub(crate) fn program_change(
+    artifact: ArtifactId,
+    name: &ProgramName,
+    text: &str,
+    at: Timestamp,
+    expected: u64,
+) -> RecordChange {
+    let to = body(&artifact.to_string(), Some(name.digest), json!({ "text": text }), at);
+    change(RecordKind::Program, program_id(artifact, name.version), expected, to)
+}
+
+/// The record of a program that was made elsewhere.
+#[must_use]
+pub fn imported_program(digest: Digest, text: &str, at: Timestamp) -> RecordChange {
+    let to = body("imported", Some(digest), json!({ "text": text }), at);
+    change(RecordKind::Program, format!("imported.{digest}"), 0, to)
+}
+
+/// The text of the program with this digest.
+///
+/// # Errors
+/// The store is out of reach.
+pub async fn program_text(store: &dyn TenantStore, digest: Digest) -> Result<Option<String>, StoreError> {
+    let filter = RecordFilter { key: Some(digest), ..RecordFilter::of(RecordKind::Program) };
+    let found = store.records(&filter, None, NonZeroU32::MIN).await?;
+    Ok(found.first().and_then(|record| record.body.get("text")?.as_str().map(str::to_owned)))
+}
+
+/// The pattern of this kind of work.
+pub(crate) async fn pattern_of(store: &dyn TenantStore, key: Digest) -> Result<Option<Record>, StoreError> {
+    let filter = RecordFilter { key: Some(key), ..RecordFilter::of(RecordKind::Pattern) };
+    Ok(store.records(&filter, None, NonZeroU32::MIN).await?.pop())
+}
+
+/// The pattern, by its id.
+pub(crate) async fn pattern_by(store: &dyn TenantStore, id: PatternId) -> Result<Option<Record>, StoreError> {
+    store.record(RecordKind::Pattern, &id.to_string()).await
+}
+
+/// What a record says.
+///
+/// # Errors
+/// It says something else.
+pub fn read<T: DeserializeOwned>(record: &Record) -> Result<T, StoreError> {
+    serde_json::from_value(record.body.clone()).map_err(StoreError::unavailable)
+}
+
+pub(crate) fn change(kind: RecordKind, id: String, expected: u64, to: RecordBody) -> RecordChange {
+    RecordChange { kind, id, expected, to: Some(to) }
+}
+
+fn body(group: &str, key: Option<Digest>, body: Value, created_at: Timestamp) -> RecordBody {
+    RecordBody { group: group.to_owned(), key, body, created_at, due_at: None }
+}

@@ -1,0 +1,203 @@
+//! What kind of work a request is: what stays the same in it, and what is different every time.
+//!
+//! It depends on the request alone, so the learner and whoever serves see the same kind, and a verifier sees it years later.
+//! The instructions are what stays the same: the system prompt, or the beginning of the only message where there is none.
+//! Numbers, dates, ids and addresses in them are taken out and belong to the input, so that a prompt which tells the date is
+//! one kind of work and not one a day.
+
+use artifact::fingerprint::digest;
+use artifact::token::tokens;
+use schema::Digest;
+use serde_json::json;
+use wire::{Message, Part, Request, Role};
+
+/// A request as the learner sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    /// What requests of its kind have in common.
+    pub key: Digest,
+    /// What people may call the kind: the first words of its instructions.
+    pub name: String,
+    /// What is different every time.
+    pub input: String,
+}
+
+/// Why nothing can be learned from a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Unlearnable {
+    /// What is answered may be to call something.
+    #[error("requests with tools are not learned")]
+    Tools,
+    /// More than one answer, or more than its words.
+    #[error("more is wanted than one answer in words")]
+    Choices,
+    /// Pictures and the like.
+    #[error("there is something in it besides words")]
+    NotText,
+    /// Nothing says what is to be done.
+    #[error("nothing in it stays the same: there are no instructions")]
+    NoInstructions,
+    /// Too much to learn from.
+    #[error("it is too long")]
+    TooLong,
+}
+
+/// Bytes of an input that is learned from, and words of a name.
+const LONGEST: usize = 32 * 1024;
+const NAME_WORDS: usize = 6;
+/// How far into an only message its instructions may reach.
+const LONGEST_INSTRUCTIONS: usize = 400;
+
+impl Task {
+    /// The kind of work that `request` is. `model` is the model's one name: aliases are resolved before.
+    ///
+    /// # Errors
+    /// See [`Unlearnable`].
+    pub fn of(model: &str, request: &Request) -> Result<Self, Unlearnable> {
+        if !request.tools.is_empty() {
+            return Err(Unlearnable::Tools);
+        }
+        if request.choices > 1 || request.sampling.logprobs {
+            return Err(Unlearnable::Choices);
+        }
+        let said = |role: Role| request.messages.iter().filter(move |message| message.role == role);
+        let instructions: Vec<String> =
+            said(Role::System).map(words).collect::<Option<_>>().ok_or(Unlearnable::NotText)?;
+        let instructions = instructions.join("\n");
+        let turns: Vec<(Role, String)> = request
+            .messages
+            .iter()
+            .filter(|message| message.role != Role::System)
+            .map(|message| Some((message.role, words(message)?)))
+            .collect::<Option<_>>()
+            .ok_or(Unlearnable::NotText)?;
+        let (instructions, input) = match (instructions.trim().is_empty(), turns.as_slice()) {
+            (false, [(_, only)]) => (instructions, only.clone()),
+            (false, _) => (instructions, turns.iter().map(spoken).collect::<Vec<_>>().join("\n\n")),
+            (true, [(_, only)]) => {
+                let (instructions, input) = divided(only).ok_or(Unlearnable::NoInstructions)?;
+                (instructions.to_owned(), input.to_owned())
+            }
+            (true, _) => return Err(Unlearnable::NoInstructions),
+        };
+        let (fixed, varying) = masked(&instructions);
+        let input = if varying.is_empty() { input } else { format!("{}\n{input}", varying.join(" ")) };
+        if input.len() > LONGEST {
+            return Err(Unlearnable::TooLong);
+        }
+        let roles: Vec<Role> = turns.iter().map(|(role, _)| *role).collect();
+        let key = digest(&json!({
+            "model": model, "instructions": fixed, "roles": roles, "format": request.format,
+            "sampling": request.sampling, "reasoning": request.reasoning,
+        }));
+        Ok(Self { key, name: name(&instructions), input })
+    }
+}
+
+/// The words of a message, if it has nothing else.
+fn words(message: &Message) -> Option<String> {
+    message.parts.iter().map(Part::as_text).collect()
+}
+
+fn spoken((role, text): &(Role, String)) -> String {
+    let who = if *role == Role::Assistant { "assistant" } else { "user" };
+    format!("{who}: {text}")
+}
+
+/// The instructions at the beginning of an only message, and the rest: up to the first line's end, or to a colon.
+fn divided(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim();
+    let (first, rest) = text.split_once('\n').or_else(|| {
+        let colon = text.find(':')? + 1;
+        Some(text.split_at(colon))
+    })?;
+    let fits = first.len() <= LONGEST_INSTRUCTIONS && first.split_whitespace().nth(1).is_some();
+    (fits && !rest.trim().is_empty()).then(|| (first.trim(), rest.trim()))
+}
+
+/// The text with kinds in the place of numbers, dates, ids and addresses, and those.
+fn masked(text: &str) -> (String, Vec<&str>) {
+    let (mut fixed, mut varying, mut from) = (String::with_capacity(text.len()), Vec::new(), 0);
+    for token in tokens(text) {
+        let Some(kind) = token.kind else { continue };
+        fixed.push_str(&text[from..token.start]);
+        fixed.push_str(&format!("{{{kind:?}}}"));
+        varying.push(token.text);
+        from = token.start + token.text.len();
+    }
+    fixed.push_str(&text[from..]);
+    (fixed, varying)
+}
+
+fn name(instructions: &str) -> String {
+    let words = artifact::text::words(instructions);
+    let words: Vec<&str> = words.iter().take(NAME_WORDS).map(|word| word.text.as_str()).collect();
+    words.join("-").chars().take(60).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wire::Wire;
+
+    fn task(body: &serde_json::Value) -> Result<Task, Unlearnable> {
+        Task::of("gpt-4o", &Wire::Chat.read_request(body).unwrap())
+    }
+
+    fn asked(system: &str, user: &str) -> Task {
+        let messages = json!([{ "role": "system", "content": system }, { "role": "user", "content": user }]);
+        task(&json!({ "model": "gpt-4o", "messages": messages })).unwrap()
+    }
+
+    #[test]
+    fn the_same_instructions_are_one_kind_whatever_is_asked() {
+        let one = asked("Pick a label for the mail.", "where is my parcel?");
+        let two = asked("Pick a label for the mail.", "refund me");
+        assert_eq!((one.key, one.name.as_str()), (two.key, "pick-a-label-for-the-mail"));
+        assert_eq!(two.input, "refund me");
+        assert_ne!(one.key, asked("Pick a colour for the mail.", "refund me").key);
+    }
+
+    #[test]
+    fn what_differs_in_the_instructions_belongs_to_the_input() {
+        let one = asked("Today is 2026-11-17. Is the shop open?", "at noon");
+        let two = asked("Today is 2026-11-18. Is the shop open?", "at noon");
+        assert_eq!((one.key, one.input.as_str()), (two.key, "2026-11-17\nat noon"));
+        assert_ne!(one.input, two.input);
+    }
+
+    #[test]
+    fn another_model_format_or_temperature_is_another_kind() {
+        let body =
+            json!({ "model": "m", "messages": [{ "role": "user", "content": "Say in a word: blue" }] });
+        let mut warm = body.clone();
+        warm["temperature"] = json!(0.5);
+        let (plain, warm) = (task(&body).unwrap(), task(&warm).unwrap());
+        assert_ne!(plain.key, warm.key);
+        let request = Wire::Chat.read_request(&body).unwrap();
+        assert_ne!(plain.key, Task::of("gpt-5", &request).unwrap().key);
+        assert_eq!((plain.input.as_str(), plain.name.as_str()), ("blue", "say-in-a-word"));
+    }
+
+    #[test]
+    fn the_wire_makes_no_difference() {
+        let chat = asked("Pick a label.", "refund me");
+        let body = json!({
+            "model": "gpt-4o", "max_tokens": 9, "system": "Pick a label.",
+            "messages": [{ "role": "user", "content": "refund me" }],
+        });
+        let messages = Task::of("gpt-4o", &Wire::Messages.read_request(&body).unwrap()).unwrap();
+        // Only the room for the answer, which that wire insists on, tells them apart.
+        assert_eq!(messages.input, chat.input);
+    }
+
+    #[test]
+    fn what_cannot_be_learned_says_why() {
+        let messages = json!([{ "role": "user", "content": "hi" }]);
+        let why = task(&json!({ "model": "m", "messages": messages })).unwrap_err();
+        assert_eq!(why, Unlearnable::NoInstructions);
+        let tools = json!([{ "type": "function", "function": { "name": "f" } }]);
+        let why = task(&json!({ "model": "m", "messages": messages, "tools": tools })).unwrap_err();
+        assert_eq!(why, Unlearnable::Tools);
+    }
+}

@@ -1,0 +1,278 @@
+//! What makes the answers of one pattern: the only place, with `study.rs`, that calls the learners.
+//!
+//! A tutor first says what it thinks of a request, is then told what live said, and only then learns from it. Fed with the
+//! same lessons in the same order it is the same tutor, so it can be kept now and then and brought up to date by its lessons.
+
+use std::collections::VecDeque;
+
+use artifact::program::Program;
+use artifact::{Artifact, Guard, classify};
+use learning::classify::Learner;
+use learning::comparator::Comparator;
+use learning::pattern::TaskClass;
+use learning::synthesis::{Compiler, Sample, SynthesisAttempt, Verdict};
+use learning::threshold::Aim;
+use schema::RunId;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::executable::Executable;
+
+/// The learner of one pattern, and the lessons that an artifact is first tried on.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tutor {
+    engine: Engine,
+    /// The newest lessons.
+    bundle: VecDeque<(RunId, Sample)>,
+    /// Bytes of the longest input.
+    longest: usize,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "engine", rename_all = "snake_case")]
+enum Engine {
+    /// Nothing is learned yet; the bundle waits.
+    #[default]
+    Waiting,
+    Classify {
+        learner: Box<Learner>,
+    },
+    Compile {
+        compiler: Box<Compiler>,
+    },
+    /// From elsewhere: it does not change.
+    Given {
+        given: Box<Executable>,
+    },
+}
+
+/// What a tutor thinks of a request, before it knows what live said.
+#[derive(Debug, Default)]
+pub struct Opinion {
+    /// What it would say, if it is sure.
+    pub said: Option<Value>,
+    inner: Option<classify::Opinion>,
+}
+
+/// What came of a lesson.
+#[derive(Debug, Default)]
+pub struct Learned {
+    /// An attempt was made, with this outcome.
+    pub attempt: Option<Attempt>,
+    /// Whether there is a new version.
+    pub version: bool,
+}
+
+/// An attempt to make an artifact.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Attempt {
+    /// Whether it can answer anything.
+    pub answers: bool,
+    /// Why, in a line.
+    pub reason: String,
+    /// What was done, line by line.
+    pub report: Vec<String>,
+    /// How many lessons it had.
+    pub samples: usize,
+    /// Of the newer lessons, the share of the answered ones that came out right.
+    pub holdout: Option<f64>,
+}
+
+/// Lessons that wait or are tried on; a program is compiled from more.
+const MOST_WAITING: usize = 96;
+/// A label that is longer is no label.
+const LONGEST_LABEL: usize = 80;
+
+impl Tutor {
+    /// A tutor that only has what somebody else made.
+    #[must_use]
+    pub fn given(executable: Executable) -> Self {
+        Self { engine: Engine::Given { given: Box::new(executable) }, ..Self::default() }
+    }
+
+    /// Whether nothing is being learned.
+    #[must_use]
+    pub const fn is_waiting(&self) -> bool {
+        matches!(self.engine, Engine::Waiting)
+    }
+
+    /// What it would call what it makes.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self.engine {
+            Engine::Waiting => "none",
+            Engine::Classify { .. } => "classifier",
+            Engine::Compile { .. } => "program",
+            Engine::Given { .. } => "imported",
+        }
+    }
+
+    /// Begins to learn, from the lessons that wait: what repeats is classified, what is made of its input is compiled.
+    pub fn begin(&mut self, class: TaskClass, aim: Aim) -> Option<Attempt> {
+        let is_label = |(_, sample): &(RunId, Sample)| match &sample.output {
+            Value::String(text) => text.len() <= LONGEST_LABEL,
+            _ => false,
+        };
+        let labels =
+            self.bundle.iter().filter(|lesson| is_label(lesson)).count() * 10 >= self.bundle.len() * 9;
+        self.engine = if class == TaskClass::Classification || labels {
+            Engine::Classify { learner: Box::default() }
+        } else {
+            Engine::Compile { compiler: Box::new(Compiler::new(Comparator::Exact)) }
+        };
+        let mut attempt = None;
+        for (_, sample) in self.bundle.clone() {
+            let opinion = self.meet(&sample.input);
+            attempt = self.teach(sample, &opinion, aim).attempt.or(attempt);
+        }
+        attempt
+    }
+
+    /// Stops learning; what is learned next begins anew.
+    pub fn stop(&mut self) {
+        self.engine = Engine::Waiting;
+    }
+
+    /// What it thinks of `input`. Every request is told, whoever answered it.
+    pub fn meet(&mut self, input: &str) -> Opinion {
+        match &mut self.engine {
+            Engine::Waiting => Opinion::default(),
+            Engine::Classify { learner } => {
+                let inner = learner.meet(input);
+                let sure = inner.as_ref().filter(|opinion| learner.classifier().is_sure(opinion));
+                let label = sure.and_then(|opinion| learner.classifier().labels.get(opinion.label as usize));
+                Opinion { said: label.map(|label| value_of(label)), inner }
+            }
+            Engine::Compile { compiler } => {
+                let answer = compiler.artifact().map(|artifact| answer_of(artifact, input));
+                Opinion { said: answer.flatten(), inner: None }
+            }
+            Engine::Given { given } => Opinion { said: given.says(input).ok(), inner: None },
+        }
+    }
+
+    /// Learns that live answered `output` to `input`, of which it had `opinion`.
+    pub fn learn(&mut self, run: RunId, input: &str, output: &Value, opinion: &Opinion, aim: Aim) -> Learned {
+        let sample = Sample { input: input.to_owned(), output: output.clone() };
+        self.longest = self.longest.max(input.len());
+        self.bundle.push_back((run, sample.clone()));
+        if self.bundle.len() > MOST_WAITING {
+            self.bundle.pop_front();
+        }
+        self.teach(sample, opinion, aim)
+    }
+
+    fn teach(&mut self, sample: Sample, opinion: &Opinion, aim: Aim) -> Learned {
+        match &mut self.engine {
+            Engine::Waiting | Engine::Given { .. } => Learned::default(),
+            Engine::Classify { learner } => {
+                let label = sample.output.to_string();
+                let version = learner.learn(&sample.input, &label, opinion.inner.as_ref(), aim);
+                let attempt = version.then(|| classified(learner));
+                Learned { attempt, version }
+            }
+            Engine::Compile { compiler } => {
+                let known = opinion
+                    .said
+                    .as_ref()
+                    .is_some_and(|said| compiler.comparator().agree(said, &sample.output));
+                let before = compiler.attempts().last().cloned();
+                let version = compiler.learn(sample, known);
+                let attempt = compiler.attempts().last().filter(|last| Some(*last) != before.as_ref());
+                Learned { attempt: attempt.map(compiled), version }
+            }
+        }
+    }
+
+    /// The artifact in force.
+    #[must_use]
+    pub fn artifact(&self) -> Option<Artifact> {
+        match &self.engine {
+            Engine::Waiting => None,
+            Engine::Classify { learner } => {
+                let guard = Guard { longest: self.longest * 2, most_unknown: 1.0, ..Guard::default() };
+                let classifier = Box::new(learner.classifier().clone());
+                Some(Artifact { guard, program: Program::Classify { classifier } })
+            }
+            Engine::Compile { compiler } => compiler.artifact().cloned(),
+            Engine::Given { given } => Some(given.artifact.clone()),
+        }
+    }
+
+    /// What was made elsewhere, as it is.
+    #[must_use]
+    pub fn given_executable(&self) -> Option<&Executable> {
+        if let Engine::Given { given } = &self.engine { Some(given) } else { None }
+    }
+
+    /// Tries the version in force on the lessons that are kept: how many it answers, and how many of those as live did.
+    pub fn replay(&mut self) -> (usize, usize) {
+        let Some(artifact) = self.artifact() else { return (0, 0) };
+        let (mut answered, mut right) = (0, 0);
+        for (_, sample) in &self.bundle {
+            if let Some(said) = answer_of(&artifact, &sample.input) {
+                answered += 1;
+                right += usize::from(agree(&said, &sample.output));
+            }
+        }
+        (answered, right)
+    }
+
+    /// The runs of the lessons that are kept, oldest first.
+    pub fn bundle(&self) -> impl Iterator<Item = RunId> {
+        self.bundle.iter().map(|(run, _)| *run)
+    }
+}
+
+/// Whether two answers say the same.
+#[must_use]
+pub fn agree(said: &Value, live: &Value) -> bool {
+    Comparator::Exact.agree(said, live)
+}
+
+fn answer_of(artifact: &Artifact, input: &str) -> Option<Value> {
+    match artifact.answer(&artifact::program::Input::new(input)) {
+        artifact::program::Outcome::Answer(value) => Some(value),
+        _ => None,
+    }
+}
+
+fn value_of(label: &str) -> Value {
+    serde_json::from_str(label).unwrap_or_else(|_| Value::from(label))
+}
+
+fn classified(learner: &Learner) -> Attempt {
+    let (choice, classifier) = (learner.choice(), learner.classifier());
+    let answers = choice.threshold.is_some();
+    let reason = if answers {
+        format!(
+            "sure of {:.0} % of the requests, of which {:.2} % are expected to differ",
+            choice.share * 100.0,
+            choice.expected * 100.0
+        )
+    } else {
+        format!(
+            "no threshold: the surest {:.0} % are expected to differ in {:.2} %",
+            choice.share * 100.0,
+            choice.expected * 100.0
+        )
+    };
+    let report = vec![
+        format!("version {}: a classifier of {} answers", learner.version(), classifier.labels.len()),
+        format!("{} n-grams are known", classifier.vocabulary.len()),
+        reason.clone(),
+    ];
+    let samples = classifier.support.len();
+    Attempt { answers, reason, report, samples, holdout: answers.then_some(1.0 - choice.expected) }
+}
+
+fn compiled(attempt: &SynthesisAttempt) -> Attempt {
+    Attempt {
+        answers: attempt.outcome == Verdict::Synthesized,
+        reason: attempt.reason.clone(),
+        report: attempt.report.clone(),
+        samples: attempt.sample_count,
+        holdout: attempt.holdout_accuracy,
+    }
+}

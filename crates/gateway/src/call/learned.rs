@@ -1,0 +1,100 @@
+//! A learned program answers, or is compared with what live answered.
+//!
+//! Programs work on the recorded form of a request, because that is what they were learned from; what stands in their answers
+//! for something the caller sent is put back on the way out, as in any answer. What was executed is on record by its digest,
+//! so whoever verifies the run executes it again.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use apprentice::{COMPARED, ENGINE, EXECUTED, Offered, agree, said};
+use axum::response::Response;
+use schema::RunStatus;
+use serde_json::{Value, json};
+use wire::Request;
+
+use super::asked::Asked;
+use super::open_run::OpenRun;
+use super::recall;
+use super::record::Saved;
+use super::tongue::Tongue;
+use crate::app::App;
+use crate::error::ApiError;
+use crate::record::{Fields, fields};
+
+/// What a learned program has to do with a run.
+#[derive(Debug)]
+pub(crate) enum Learned {
+    /// It answers.
+    Executed(Box<Offered>),
+    /// Live answers, and it is compared with that.
+    Audited(Box<Offered>),
+}
+
+/// The request as it is recorded.
+pub(crate) fn request_recorded(asked: &Asked, recorded: &Arc<Value>) -> Option<Arc<Request>> {
+    if Arc::ptr_eq(&asked.body, recorded) {
+        return Some(Arc::clone(&asked.request));
+    }
+    asked.wire.read_request(recorded).ok().map(Arc::new)
+}
+
+/// Whether the answer is recorded as it is given: only then can it be made again from the record.
+pub(crate) fn is_recordable(open: &mut OpenRun, offered: &Offered) -> bool {
+    let (discretion, text) = (open.discretion(), offered.answer.text());
+    // What stands for what the caller sent stays as it is; anything else that would be taken out is not the program's answer.
+    matches!(discretion.recorded(&text, &mut open.lexicon, true), Cow::Borrowed(_))
+}
+
+/// Answers with the program.
+pub(crate) async fn answer(
+    mut open: OpenRun,
+    tongue: Tongue,
+    offered: Box<Offered>,
+    stream: bool,
+) -> Result<Response, ApiError> {
+    let saved = Saved {
+        money: open.estimate.saved.unwrap_or_default(),
+        millis: open.estimate.live_ms.unwrap_or(0).saturating_sub(open.watch.millis()),
+    };
+    let answer = offered.answer.clone();
+    open.learned = Some(Box::new(Learned::Executed(offered)));
+    recall::tell(open, tongue, answer, saved, stream).await
+}
+
+/// What is recorded of it, now that the run is over. A comparison counts on the shelf at once.
+pub(crate) fn told(
+    app: &App,
+    learned: Option<Box<Learned>>,
+    status: RunStatus,
+    answer: Option<&Value>,
+) -> Option<(&'static str, Fields)> {
+    match *learned? {
+        Learned::Executed(offered) => {
+            let shelved = &offered.shelved;
+            let executed = fields([
+                ("artifact", json!(shelved.digest)),
+                ("artifactId", json!(shelved.artifact)),
+                ("engine", json!(ENGINE)),
+                ("patternId", json!(shelved.pattern)),
+                ("version", json!(shelved.version)),
+            ]);
+            Some((EXECUTED, executed))
+        }
+        Learned::Audited(offered) => {
+            // What live did not answer, or not in words, compares with nothing.
+            let answer = answer.filter(|_| status == RunStatus::Completed)?;
+            let (live, _) = said(&serde_json::from_value(answer.clone()).ok()?)?;
+            let agreed = agree(&offered.said, &live);
+            app.shelf.compared(&offered, agreed);
+            let compared = fields([
+                ("agreed", json!(agreed)),
+                ("artifactId", json!(offered.shelved.artifact)),
+                ("patternId", json!(offered.shelved.pattern)),
+                ("said", offered.said.clone()),
+                ("version", json!(offered.shelved.version)),
+            ]);
+            Some((COMPARED, compared))
+        }
+    }
+}
