@@ -21,6 +21,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Wanted {
     /// Serve as an upstream that answers at once
     Upstream(Upstream),
+    /// Serve as a proxy that does nothing, on the stack that ours is on
+    Bare(Bare),
     /// Put a load on one address, and print its figures as JSON
     Load(Load),
     /// Count the instructions of a few requests, and compare them with those on record
@@ -108,6 +110,15 @@ pub(crate) struct Upstream {
     /// The chunks of a stream
     #[arg(long, default_value_t = 32)]
     pub(crate) chunks: usize,
+}
+
+/// The bare proxy.
+#[derive(Debug, Args)]
+pub(crate) struct Bare {
+    #[arg(long)]
+    pub(crate) listen: SocketAddr,
+    #[arg(long)]
+    pub(crate) upstream: SocketAddr,
 }
 
 /// One load.

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::cell::{BIG, C1, HIT1, S1, SAT, SSAT, X1};
 use crate::memory::Memory;
 use crate::sample::{Figure, Repeat, Samples};
-use crate::target::{DIRECT, NGINX, OURS, OURS_PLAIN};
+use crate::target::{BARE, DIRECT, NGINX, OURS, OURS_PLAIN};
 
 /// How a bar stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -55,7 +55,7 @@ fn bar(name: &'static str, figure: Option<f64>, limit: Limit, unit: &'static str
 
 /// Every bar. Of the peers, whoever is best in a repeat counts in it.
 pub(crate) fn judge(all: &Samples, memory: Option<&Memory>) -> Vec<Bar> {
-    let others = [DIRECT, NGINX, OURS, OURS_PLAIN];
+    let others = [DIRECT, NGINX, BARE, OURS, OURS_PLAIN];
     let peers: Vec<&str> = all.targets().into_iter().filter(|name| !others.contains(name)).collect();
     let ratio = |make: &dyn Fn(Repeat<'_>) -> Option<(f64, f64)>| {
         all.median_of(|repeat| make(repeat).map(|(ours, theirs)| ours / theirs))

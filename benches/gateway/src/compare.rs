@@ -19,7 +19,7 @@ use crate::report::Report;
 use crate::sample::{Sample, Samples};
 use crate::target::ours::Setup;
 use crate::target::peer::Peer;
-use crate::target::{NGINX, OURS, OURS_PLAIN, Target, nginx};
+use crate::target::{BARE, NGINX, OURS, OURS_PLAIN, Target, bare, nginx};
 
 /// Before anything is counted, every target sees every cell this long: some load code when it is first asked.
 const ACQUAINTANCE: Duration = Duration::from_millis(700);
@@ -45,6 +45,7 @@ pub(crate) fn run(wanted: &Compare) -> Result<Report, String> {
         Setup { redaction: false, ..Setup::new(&punk, folder.join("ours-plain"), upstream) }.start()?;
     let mut targets = vec![Target::direct(upstream)];
     take(nginx::start(folder, upstream), NGINX, &mut targets, &mut missing);
+    take(bare::start(folder, upstream), BARE, &mut targets, &mut missing);
     targets.push(ours);
     targets.push(Target { name: OURS_PLAIN.to_owned(), only: &[BIG.name], ..plain });
     let mut present = Vec::new();

@@ -104,7 +104,8 @@ fn count(punk: &Path) -> Result<Counts, String> {
     let setup = Setup {
         under: &under,
         // One worker: how often several wake each other depends on the machine.
-        environment: &[("TOKIO_WORKER_THREADS", "1")],
+        // And nothing that comes now and then, whatever is asked: what is learned has a bench of its own.
+        environment: &[("TOKIO_WORKER_THREADS", "1"), ("PUNK_LEARN_INTERVAL_MS", "86400000")],
         patience: Duration::from_secs(180),
         ..Setup::new(&punk, ours.clone(), upstream)
     };

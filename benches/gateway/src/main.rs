@@ -1,7 +1,7 @@
 //! What the gateway costs beside nginx and its peers: `cargo run --release -p gateway-bench`.
 //!
-//! One program with four uses: it compares (`compare.rs`, start there), it is the upstream (`upstream/`), it is the load
-//! (`load/`), and it counts instructions (`instructions.rs`). `cell.rs` has what is asked, `target/` who is asked, `bars.rs` what ours
+//! One program with five uses: it compares (`compare.rs`, start there), it is the upstream (`upstream/`), a proxy that does
+//! nothing (`bare.rs`), the load (`load/`), and it counts instructions (`instructions.rs`). `cell.rs` has what is asked, `target/` who is asked, `bars.rs` what ours
 //! must hold, `report.rs` what is told of it.
 //!
 //! - A run is reported only if ours has proven that everything it is measured with is on (`proof.rs`).
@@ -12,6 +12,7 @@
 #![allow(clippy::disallowed_methods, reason = "a bench reads the clock; nothing here is replayed")]
 
 mod args;
+mod bare;
 mod bars;
 mod cell;
 mod commit;
@@ -53,6 +54,9 @@ fn main() -> ExitCode {
                 .map(|()| ExitCode::SUCCESS)
                 .map_err(|error| format!("{}: {error}", wanted.listen))
         }
+        Some(Wanted::Bare(wanted)) => bare::serve(wanted.listen, wanted.upstream)
+            .map(|()| ExitCode::SUCCESS)
+            .map_err(|error| format!("{}: {error}", wanted.listen)),
         Some(Wanted::Load(wanted)) => load(&wanted),
         Some(Wanted::Instructions(wanted)) => instructions::run(&wanted),
     };

@@ -1,5 +1,6 @@
 //! Whoever is measured: a name, where it listens, what it can be asked, and the process that is charged.
 
+pub(crate) mod bare;
 pub(crate) mod nginx;
 pub(crate) mod ours;
 pub(crate) mod peer;
@@ -15,6 +16,7 @@ use crate::process::Running;
 /// The names that bars are about.
 pub(crate) const DIRECT: &str = "direct";
 pub(crate) const NGINX: &str = "nginx";
+pub(crate) const BARE: &str = "bare hyper";
 pub(crate) const OURS: &str = "ours";
 pub(crate) const OURS_PLAIN: &str = "ours, redaction off";
 
