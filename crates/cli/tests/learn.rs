@@ -19,7 +19,7 @@ fn ask(gateway: &Gateway, at: usize) -> Reply {
     let messages = json!([{ "role": "system", "content": system }, { "role": "user", "content": text }]);
     let body = json!({ "model": "gpt-4o", "messages": messages }).to_string();
     let reply = gateway.request("POST", "/v1/chat/completions", &[], &body);
-    assert_eq!(reply.status, 200);
+    assert_eq!(reply.status, 200, "{}", String::from_utf8_lossy(&reply.body));
     reply
 }
 
