@@ -11,6 +11,7 @@ mod listener;
 mod packages;
 mod rust;
 mod schemathesis;
+mod sdk;
 mod services;
 
 use crate::junit::TestCase;
@@ -88,6 +89,13 @@ pub(crate) const STEPS: &[Step] = &[
         tools: &[&NODE, &NPM, &PYTHON],
         services: &[],
         run: clients::run,
+    },
+    Step {
+        name: "sdk",
+        about: "the TypeScript SDK in Node, Bun, Deno and a browser",
+        tools: &[&NODE, &NPM, &CHROMIUM],
+        services: &[],
+        run: sdk::run,
     },
     Step {
         name: "schemathesis",
