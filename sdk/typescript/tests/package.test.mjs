@@ -32,7 +32,7 @@ test("the modules import nothing but each other", () => {
 test("what is packed is the modules, their types, their sources and their licence", () => {
   const files = listed();
   const expected = ["LICENSE", "README.md", "package.json"];
-  for (const name of ["chat", "client", "generated/openapi", "http", "index", "tool", "types"]) {
+  for (const name of ["canonical", "chat", "client", "generated/openapi", "http", "index", "tool", "types"]) {
     expected.push(`src/${name}.ts`, ...["d.ts", "d.ts.map", "js", "js.map"].map((kind) => `dist/${name}.${kind}`));
   }
   assert.deepEqual(files.sort(), expected.sort());

@@ -48,4 +48,11 @@ export default [
       ok(!("model" in asked), "what was given is left alone");
     },
   },
+  {
+    name: "canonical JSON has its members in the standard's order",
+    run({ canonicalJson }) {
+      const value = { 9: [1e21, -0, 0.1], 10: null, b: true, "\u20ac": "\u0007\"", "\ud83d\ude00": {}, "\ufb33": [] };
+      same(canonicalJson(value), '{"10":null,"9":[1e+21,0,0.1],"b":true,"\u20ac":"\\u0007\\"","\ud83d\ude00":{},"\ufb33":[]}');
+    },
+  },
 ];
