@@ -54,9 +54,11 @@ export class Session {
     symlinkSync(BINARY, join(bin, "punk"));
     session.#packages();
     const tools = [process.env.PUNK_DOCS_PATH, "/usr/local/bin:/usr/bin:/bin"].filter(Boolean).join(":");
-    const env = { PATH: `${bin}:${tools}`, HOME: session.folder, DOCS: kept, PUNK_PORT: String(port), LANG: "C.UTF-8" };
+    const env = { PATH: `${bin}:${tools}`, HOME: session.folder, DOCS: kept, TEACH: here("teach.mjs"), PUNK_PORT: String(port), LANG: "C.UTF-8" };
     // A group of its own, so that whatever a document leaves running ends with it.
     session.#shell = spawn("bash", ["--norc"], { cwd: session.folder, env, stdio: ["pipe", "pipe", "inherit"], detached: true });
+    // A shell that was ended for being late is told so by what it did not say.
+    session.#shell.stdin.on("error", () => {});
     session.#lines = createInterface({ input: session.#shell.stdout })[Symbol.asyncIterator]();
     session.#shell.stdin.write(`source ${here("session.sh")}\n`);
     const first = keyed ? `KEY=${KEY}\nexport PUNK_API_KEY=${KEY}\n` : "";
@@ -71,7 +73,7 @@ export class Session {
     const [script, output] = ["sh", "out"].map((kind) => join(this.#folder, "kept", `${this.#count}.${kind}`));
     writeFileSync(script, this.#resolved(commands));
     this.#shell.stdin.write(`__stream=${stream ? 1 : ""}\n__run ${script} ${output}\n`);
-    const late = setTimeout(() => process.kill(-this.#shell.pid, "SIGKILL"), PATIENCE_MS);
+    const late = setTimeout(() => this.#kill(), PATIENCE_MS);
     const { value } = await this.#lines.next();
     clearTimeout(late);
     const said = readFileSync(output, "utf8");
@@ -88,17 +90,18 @@ export class Session {
   }
 
   async end() {
-    this.#shell.stdin.end("stop\n");
-    const ended = once(this.#shell, "exit");
-    const late = setTimeout(() => process.kill(-this.#shell.pid, "SIGKILL"), 5_000);
-    await ended;
-    clearTimeout(late);
+    this.#kill();
+    if (this.#shell.exitCode === null && this.#shell.signalCode === null) await once(this.#shell, "exit");
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  /** Ends the shell and whatever it started. */
+  #kill() {
     try {
       process.kill(-this.#shell.pid, "SIGKILL");
     } catch {
-      // Nothing was left.
+      // Nothing was left of it.
     }
-    rmSync(this.#folder, { recursive: true, force: true });
   }
 
   /** What the text says here: this session's servers, and the ids that it has heard of. */

@@ -25,9 +25,16 @@ cargo() {
 # An answer that says no is a command that failed; a stream ends when it has been heard for a moment.
 curl() {
   local status=0
-  command curl --fail-with-body ${__stream:+--max-time 2} "$@" || status=$?
+  command curl -sS --fail-with-body ${__stream:+--max-time 2} "$@" || status=$?
   if [ -n "$__stream" ] && [ $status = 28 ]; then return 0; fi
   return $status
+}
+
+# Asks a model, for documents that begin where somebody has; `ask -H …` adds to it.
+ask() {
+  local url=http://127.0.0.1:$PUNK_PORT/v1/chat/completions
+  local body='{"model":"gpt-4o","messages":[{"role":"user","content":"Where is my parcel?"}]}'
+  curl -i "$url" ${PUNK_API_KEY:+-H "authorization: Bearer $PUNK_API_KEY"} "$@" -d "$body"
 }
 
 # Ends the server, as a reader would with Ctrl-C.
@@ -56,12 +63,14 @@ __background() {
   return 1
 }
 
-# Executes a file here, and says how its last command ended, and the first one that failed.
+# Executes a file here, and says how its last command ended, and the first one that failed. $SAID is what the block before
+# it said.
 __run() {
   __failed=0
   trap '__status=$?; if [ $__failed = 0 ]; then __failed=$__status; fi' ERR
   source "$1" >"$2" 2>&1 </dev/null
   __last=$?
   trap - ERR
+  SAID=$2
   echo "ended $__last $__failed"
 }
