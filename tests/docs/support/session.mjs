@@ -1,7 +1,7 @@
 // One document's session: a shell in a folder of its own, with a gateway on a port of its own.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -116,8 +116,11 @@ export class Session {
 
   /** Node looks for packages above the script; the reader has installed those that the documents speak of. */
   #packages() {
-    const folder = process.env.PUNK_DOCS_NODE_MODULES;
-    if (folder) symlinkSync(folder, join(this.#folder, "node_modules"));
+    const installed = process.env.PUNK_DOCS_NODE_MODULES;
+    const folder = join(this.#folder, "node_modules");
+    mkdirSync(join(folder, "@punk"), { recursive: true });
+    symlinkSync(here("../../../sdk/typescript"), join(folder, "@punk/sdk"));
+    for (const name of installed ? readdirSync(installed) : []) symlinkSync(join(installed, name), join(folder, name));
   }
 }
 

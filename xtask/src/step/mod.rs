@@ -6,6 +6,7 @@
 mod browser;
 mod checks;
 mod clients;
+mod docs;
 pub(crate) mod fuzz;
 mod listener;
 mod packages;
@@ -18,8 +19,8 @@ use crate::junit::TestCase;
 use crate::process::Trouble;
 use crate::service::Kind;
 use crate::tool::{
-    CHROMIUM, CLIPPY, CXX, DENY, FUZZ, MACHETE, NEXTEST, NGINX, NODE, NPM, POSTGRES, PYTHON, REDIS, RUSTFMT,
-    Tool, VALGRIND,
+    CHROMIUM, CLIPPY, CURL, CXX, DENY, FUZZ, JQ, MACHETE, NEXTEST, NGINX, NODE, NPM, POSTGRES, PYTHON, REDIS,
+    RUSTFMT, Tool, VALGRIND,
 };
 use crate::world::World;
 
@@ -96,6 +97,13 @@ pub(crate) const STEPS: &[Step] = &[
         tools: &[&NODE, &NPM, &CHROMIUM],
         services: &[],
         run: sdk::run,
+    },
+    Step {
+        name: "docs",
+        about: "every command in the documents does what it says",
+        tools: &[&NODE, &NPM, &PYTHON, &CURL, &JQ, &POSTGRES, &REDIS],
+        services: &[Kind::Postgres, Kind::Redis],
+        run: docs::run,
     },
     Step {
         name: "schemathesis",

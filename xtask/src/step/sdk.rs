@@ -2,11 +2,10 @@
 //!
 //! The suites start what they need themselves; this only installs, builds, and says where the gateway's binary is.
 
-use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use super::{Chosen, Outcome, clients, packages};
+use super::{Chosen, Outcome, browser, clients, packages};
 use crate::process::Trouble;
 use crate::world::World;
 
@@ -24,7 +23,7 @@ pub(super) fn run(world: &World, _: &Chosen) -> Outcome {
 }
 
 /// `dist/`, which the suites load as a program would.
-fn build(world: &World) -> Result<(), Trouble> {
+pub(super) fn build(world: &World) -> Result<(), Trouble> {
     world.run(node(world).arg("scripts/build.mjs"))
 }
 
@@ -32,13 +31,13 @@ fn suites(world: &World) -> Result<(), Trouble> {
     let mut command = node(world);
     // One after another: each has gateways of its own, and some cases are about time.
     command.args(["--test", "--test-concurrency=1", "--test-reporter=spec"]);
-    command.args(super::browser::suites(&world.root.join(FOLDER).join("tests")));
+    command.args(browser::suites(&world.root.join(FOLDER).join("tests")));
     command.env("PUNK_TEST_BINARY", world.target.join("debug/punk"));
     world.run_within(&mut command, Some(LIMIT))
 }
 
 fn node(world: &World) -> Command {
     let mut command = world.command("node");
-    command.current_dir(world.root.join(Path::new(FOLDER)));
+    command.current_dir(world.root.join(FOLDER));
     command
 }
