@@ -2,19 +2,15 @@
 
 use axum::extract::Path;
 use axum::response::{IntoResponse, Response};
-use http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
-};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use schemars::JsonSchema;
 
+use crate::asset::guarded;
 use crate::error::ApiError;
 
 const PAGE: &str = include_str!("docs/index.html");
 const STYLE: &str = include_str!("docs/docs.css");
 const SCRIPT: &str = include_str!("docs/docs.js");
-/// Only what this server itself serves, and nobody may put the page into theirs.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
-                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// What the page is made of.
 #[derive(JsonSchema)]
@@ -40,12 +36,6 @@ pub(crate) async fn file(Path(name): Path<String>) -> Result<Response, ApiError>
 }
 
 fn serve(media: &'static str, text: &'static str) -> Response {
-    let headers = [
-        (CONTENT_TYPE, media),
-        (CONTENT_SECURITY_POLICY, POLICY),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (REFERRER_POLICY, "no-referrer"),
-        (CACHE_CONTROL, "no-cache"),
-    ];
-    (headers, text).into_response()
+    let headers = [(CONTENT_TYPE, media), (CACHE_CONTROL, "no-cache")];
+    guarded((headers, text).into_response())
 }

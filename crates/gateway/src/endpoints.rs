@@ -1,7 +1,9 @@
 //! Every path there is: one table, from which the router, the OpenAPI document and the reference are made.
 //!
-//! To add one: a line here; those of people and machines are in `endpoints/identity.rs`, those of what is learned in `endpoints/learning.rs`. `tests/tenancy.rs` then asks for a way to make a foreign id if its path has one.
+//! To add one: a line here; those of people and machines are in `endpoints/identity.rs`, those of what is learned in `endpoints/learning.rs`, those of
+//! conversations in `endpoints/conversation.rs`. `tests/tenancy.rs` then asks for a way to make a foreign id if its path has one.
 
+mod conversation;
 mod identity;
 mod learning;
 
@@ -14,14 +16,18 @@ use schema::{ApiKeyId, ApprovalId, BudgetId, CredentialId, ExceptionId, JobId, R
 use crate::app::App;
 use crate::endpoint::{Content, Endpoint, Tag};
 use crate::{
-    agent, approval, audit_trail, budget, cache_entry, call, credential, docs, error, evidence, exception,
-    feed, feedback, health, influence, ingest, job, key, models, openapi, origin, policy, run, savings,
-    setting, subject, tenant, tool_cache, trace, webhook,
+    agent, approval, audit_trail, budget, cache_entry, call, credential, dashboard, docs, error, evidence,
+    exception, feed, feedback, health, influence, ingest, job, key, models, openapi, origin, policy, run,
+    savings, setting, subject, tenant, tool_cache, trace, webhook,
 };
 
 const GATEWAY: Tag = Tag {
     name: "Gateway",
     about: "Models, in the shapes that the vendors' own clients speak. Point their base URL here.",
+};
+const CONVERSATIONS: Tag = Tag {
+    name: "Conversations",
+    about: "Talk with a model, turn by turn. What was said is in the runs; a conversation says which.",
 };
 const RUNS: Tag = Tag { name: "Runs", about: "What happened, why, and what is said about it afterwards." };
 const EVENTS: Tag = Tag { name: "Events", about: "What happens, as it happens." };
@@ -49,13 +55,27 @@ const SERVER: Tag = Tag { name: "Server", about: "Whether the process is well, a
 
 /// The tags in the order in which people read them.
 pub(crate) const TAGS: &[Tag] = &[
-    GATEWAY, RUNS, EVENTS, USAGE, GOVERN, CACHE, LEARNING, PEOPLE, MACHINES, OPERATE, JOBS, SUBJECTS, SERVER,
+    GATEWAY,
+    CONVERSATIONS,
+    RUNS,
+    EVENTS,
+    USAGE,
+    GOVERN,
+    CACHE,
+    LEARNING,
+    PEOPLE,
+    MACHINES,
+    OPERATE,
+    JOBS,
+    SUBJECTS,
+    SERVER,
 ];
 
 /// All of them, in the order of the document.
 pub(crate) fn all() -> Vec<Endpoint> {
     [
         gateway(),
+        conversation::conversations(),
         runs(),
         events(),
         usage(),
@@ -495,6 +515,18 @@ fn subjects() -> Vec<Endpoint> {
 
 fn server() -> Vec<Endpoint> {
     vec![
+        Endpoint::new(SERVER, Method::GET, "/", "getDashboard", dashboard::page)
+            .summary("The dashboard, for people")
+            .about("Its page and files say nothing about anybody; what it shows it asks for, as whoever looks at it.")
+            .answers_with(StatusCode::OK, "A page.", Content::Other("text/html")),
+        Endpoint::new(SERVER, Method::GET, "/assets/{*path}", "getAsset", dashboard::file)
+            .summary("What the dashboard is made of")
+            .param::<String>("path", "The path of a file of it.")
+            .answers_with(
+                StatusCode::OK,
+                "A style sheet, a script, a picture.",
+                Content::Others(&["text/css", "text/javascript", "image/svg+xml", "font/woff2"]),
+            ),
         Endpoint::new(SERVER, Method::GET, "/health", "getHealth", health::show)
             .summary("Whether the process is there")
             .answers::<health::Health>("It is."),

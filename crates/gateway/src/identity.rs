@@ -115,6 +115,7 @@ impl Shared {
             Credential::Key(key) => Caller {
                 grants: of_key(&key),
                 tenant: key.tenant,
+                is_pinned: key.app.is_some(),
                 app: key.app.unwrap_or(named.app),
                 gateway_mode: key.gateway_mode,
                 role: Some(if key.admin { Role::Admin } else { Role::Reviewer }),

@@ -27,7 +27,8 @@ pub fn document() -> Value {
     let mut schemas = Schemas::new();
     let mut paths: Map<String, Value> = Map::new();
     for endpoint in endpoints::all() {
-        let operations = paths.entry(endpoint.path).or_insert_with(|| json!({}));
+        // A part that goes on to the end of the path is the router's notion; the document has no word for it.
+        let operations = paths.entry(endpoint.path.replace("{*", "{")).or_insert_with(|| json!({}));
         operations[endpoint.method.as_str().to_ascii_lowercase()] = operation(&endpoint, &mut schemas);
     }
     let tags: Vec<Value> =

@@ -16,6 +16,16 @@ pub(crate) struct Name(String);
 #[serde(try_from = "String", into = "String")]
 pub(crate) struct Note(String);
 
+/// Instructions for a model: 1 to 32,000 characters.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(crate) struct Prompt(String);
+
+/// What somebody says to a model: 1 to 200,000 characters, not all of them blank.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub(crate) struct Speech(String);
+
 impl Name {
     pub(crate) fn as_str(&self) -> &str {
         &self.0
@@ -60,6 +70,34 @@ impl From<Note> for String {
     }
 }
 
+impl TryFrom<String> for Prompt {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let fits = (1..=32_000).contains(&text.chars().count());
+        if fits { Ok(Self(text)) } else { Err("expected 1 to 32000 characters") }
+    }
+}
+impl From<Prompt> for String {
+    fn from(prompt: Prompt) -> Self {
+        prompt.0
+    }
+}
+
+impl TryFrom<String> for Speech {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let fits = text.chars().count() <= 200_000 && !text.trim().is_empty();
+        if fits { Ok(Self(text)) } else { Err("expected 1 to 200000 characters, not all of them blank") }
+    }
+}
+impl From<Speech> for String {
+    fn from(speech: Speech) -> Self {
+        speech.0
+    }
+}
+
 macro_rules! text_schema {
     ($type:ident, $most:literal, $pattern:literal, $about:literal) => {
         impl JsonSchema for $type {
@@ -77,3 +115,5 @@ macro_rules! text_schema {
 }
 text_schema!(Name, 120, "^[^\\u0000-\\u001f\\u007f-\\u009f]+$", "1 to 120 visible characters");
 text_schema!(Note, 2000, "", "1 to 2000 characters");
+text_schema!(Prompt, 32000, "", "1 to 32000 characters");
+text_schema!(Speech, 200_000, "\\S", "1 to 200000 characters, not all of them blank");

@@ -52,7 +52,7 @@ async fn what_is_documented_is_there_and_nothing_else_is() {
             );
         }
     }
-    for path in ["/", "/api", "/api/v1", "/api/v1/run", "/v1", "/v1/completions"] {
+    for path in ["/api", "/assets", "/api/v1", "/api/v1/run", "/v1", "/v1/completions"] {
         assert_eq!(world.send("GET", path, &[], &Value::Null).await.code(), "punk_no_such_path", "{path}");
     }
 }

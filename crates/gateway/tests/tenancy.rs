@@ -50,6 +50,7 @@ struct Tenant {
     service_account: String,
     pattern: String,
     artifact: String,
+    conversation: String,
     subject: String,
     /// A word that is in everything of its own.
     mark: String,
@@ -106,6 +107,11 @@ impl Tenant {
         let patterns = world.send("GET", "/api/v1/patterns", &headers, &Value::Null).await.json();
         let pattern = text(&patterns["patterns"][0]["id"]);
         let artifact = artifact(world, id.parse().unwrap(), &pattern, &mark).await;
+        let talk = json!({ "title": mark, "model": "gpt-4o", "system": mark });
+        let talk = world.send("POST", "/api/v1/conversations", &headers, &talk).await.json();
+        let conversation = text(&talk["conversation"]["id"]);
+        let turns = format!("/api/v1/conversations/{conversation}/turns");
+        assert_eq!(world.send("POST", &turns, &headers, &json!({ "content": mark })).await.status, 200);
         Self {
             approval: text(&planned["approvalId"]),
             exception: text(&excepted["exception"]["id"]),
@@ -123,6 +129,7 @@ impl Tenant {
             job,
             pattern,
             artifact,
+            conversation,
             subject,
             mark,
         }
@@ -152,11 +159,12 @@ impl Tenant {
             (.., "#/components/schemas/Id_sva") => Some(&self.service_account),
             (.., "#/components/schemas/Id_pat") => Some(&self.pattern),
             (.., "#/components/schemas/Id_art") => Some(&self.artifact),
+            (.., "#/components/schemas/Id_cnv") => Some(&self.conversation),
             ("/api/v1/agents/{name}", "name", _) => Some(&self.mark),
             (.., "#/components/schemas/Id_ten") => Some(&self.id),
             (.., "#/components/schemas/Subject") if path.contains("{subject}") => Some(&self.subject),
             (_, "runId", _) => Some(&self.run),
-            ("/v1/models/{model}", ..) | ("/docs/{file}", ..) => None,
+            ("/v1/models/{model}" | "/docs/{file}" | "/assets/{path}", ..) => None,
             (_, "sessionId", _) => None,
             other => panic!("{other:?} is an id, and nobody says how to make a foreign one"),
         }

@@ -45,6 +45,8 @@ permissions! {
     GatewayCall = "gateway:call", "Ask models, on `/v1`.";
     RunRead = "run:read", "Look at runs, their events and their proofs, and read along.";
     RunWrite = "run:write", "Record what was observed elsewhere: runs, events, feedback, memory.";
+    ConversationRead = "conversation:read", "See one's own conversations with models.";
+    ConversationWrite = "conversation:write", "Talk with models in conversations that are kept, rename and delete them.";
     UsageRead = "usage:read", "See what runs cost and what was saved.";
     PolicyRead = "policy:read", "See the policies in force, and ask what they would say.";
     PolicyReload = "policy:reload", "Have the files of the policies read now.";
@@ -174,7 +176,8 @@ impl fmt::Debug for Permissions {
 pub const fn of_scope(scope: Scope) -> Permissions {
     use Permission as P;
     match scope {
-        Scope::Gateway => Permissions::of(&[P::GatewayCall]),
+        // A conversation is a way to ask models; whoever may ask them may keep what was said.
+        Scope::Gateway => Permissions::of(&[P::GatewayCall, P::ConversationRead, P::ConversationWrite]),
         Scope::Read => Permissions::of(&[
             P::RunRead,
             P::UsageRead,

@@ -39,6 +39,7 @@ pub enum Role {
 /// What everybody who is a person may look at.
 const LOOK: Permissions = Permissions::of(&[
     P::RunRead,
+    P::ConversationRead,
     P::UsageRead,
     P::PolicyRead,
     P::AgentRead,
@@ -104,6 +105,7 @@ impl Role {
             Self::Operator => LOOK.and(Permissions::of(&[
                 P::GatewayCall,
                 P::RunWrite,
+                P::ConversationWrite,
                 P::WebhookRead,
                 P::CacheManage,
                 P::LearningManage,
@@ -122,6 +124,8 @@ impl Role {
                 P::GatewayCall,
                 P::RunRead,
                 P::RunWrite,
+                P::ConversationRead,
+                P::ConversationWrite,
                 P::UsageRead,
                 P::PolicyRead,
                 P::AgentRead,

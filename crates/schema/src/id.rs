@@ -67,6 +67,8 @@ mod kind {
         ArtifactId, ArtifactKind, "art";
         /// Names a job.
         JobId, JobKind, "job";
+        /// Names a conversation with a model.
+        ConversationId, ConversationKind, "cnv";
         /// Names a person who logs in.
         UserId, UserKind, "usr";
         /// Names an invitation to join an organisation.
@@ -82,9 +84,9 @@ mod kind {
     }
 }
 pub use kind::{
-    ApiKeyId, ApprovalId, ArtifactId, AuditId, BudgetId, CredentialId, EventId, ExceptionId, InvitationId,
-    JobId, PatternId, RunId, ServiceAccountId, SessionId, SideEffectId, SubjectId, TenantId, UserId,
-    WebhookId,
+    ApiKeyId, ApprovalId, ArtifactId, AuditId, BudgetId, ConversationId, CredentialId, EventId, ExceptionId,
+    InvitationId, JobId, PatternId, RunId, ServiceAccountId, SessionId, SideEffectId, SubjectId, TenantId,
+    UserId, WebhookId,
 };
 
 /// Why a text is not an id of the wanted kind.

@@ -39,9 +39,9 @@ pub use day::Day;
 pub use digest::{Digest, DigestError, write_hex};
 pub use event::{Seq, TraceEvent};
 pub use id::{
-    ApiKeyId, ApprovalId, ArtifactId, AuditId, BudgetId, CredentialId, EventId, ExceptionId, Id, IdError,
-    InvitationId, JobId, PatternId, Prefix, RunId, ServiceAccountId, SessionId, SideEffectId, SubjectId,
-    TenantId, UserId, WebhookId,
+    ApiKeyId, ApprovalId, ArtifactId, AuditId, BudgetId, ConversationId, CredentialId, EventId, ExceptionId,
+    Id, IdError, InvitationId, JobId, PatternId, Prefix, RunId, ServiceAccountId, SessionId, SideEffectId,
+    SubjectId, TenantId, UserId, WebhookId,
 };
 pub use money::MicroUsd;
 pub use network::{Network, NetworkError};

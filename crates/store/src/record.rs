@@ -56,6 +56,8 @@ pub enum RecordKind {
     Revocation,
     /// A secret in the vault, sealed.
     Credential,
+    /// A conversation with a model: which runs it consists of. What was said is in those.
+    Conversation,
     /// How far the learner has read the tenant's log. This and what follows is derived from the log, and can be made again.
     Learning,
     /// Work of one kind that comes again and again.
@@ -72,7 +74,7 @@ pub enum RecordKind {
 
 impl RecordKind {
     /// Every kind there is.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Approval,
         Self::Exception,
         Self::Budget,
@@ -86,6 +88,7 @@ impl RecordKind {
         Self::ServiceAccount,
         Self::Revocation,
         Self::Credential,
+        Self::Conversation,
         Self::Learning,
         Self::Pattern,
         Self::Learner,
@@ -111,6 +114,7 @@ impl RecordKind {
             Self::ServiceAccount => "service_account",
             Self::Revocation => "revocation",
             Self::Credential => "credential",
+            Self::Conversation => "conversation",
             Self::Learning => "learning",
             Self::Pattern => "pattern",
             Self::Learner => "learner",

@@ -15,6 +15,8 @@ use crate::room::Place;
 pub(crate) struct Caller {
     pub(crate) tenant: TenantId,
     pub(crate) app: String,
+    /// Whether it is that application whatever it says: its key is for that one alone.
+    pub(crate) is_pinned: bool,
     pub(crate) agent: String,
     pub(crate) subject: Option<Subject>,
     pub(crate) gateway_mode: GatewayMode,
@@ -49,6 +51,7 @@ impl Caller {
         Self {
             tenant: TenantId::NIL,
             app: "default-app".to_owned(),
+            is_pinned: false,
             agent: "anonymous".to_owned(),
             subject: None,
             gateway_mode: GatewayMode::Enforce,

@@ -48,16 +48,24 @@ fn every_endpoint_says_what_it_does_and_has_a_name_of_its_own() {
         assert!(!endpoint.summary.is_empty() && !endpoint.answers.is_empty(), "{place}");
         assert!(endpoints::TAGS.contains(&endpoint.tag), "{place}");
         let named: Vec<&str> = endpoint.params.iter().map(|param| param.name).collect();
-        let wanted: Vec<&str> =
-            endpoint.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}')).collect();
+        let parts = endpoint.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+        let wanted: Vec<&str> = parts.map(|part| part.trim_start_matches('*')).collect();
         assert_eq!(named, wanted, "{place}");
         if let Some(example) = endpoint.example {
             assert!(serde_json::from_str::<Value>(example).is_ok(), "{place}: {example}");
         }
-        let is_open =
-            ["/health", "/ready", "/metrics", "/docs", "/api/v1/openapi.json", "/.well-known/jwks.json"]
-                .iter()
-                .any(|open| endpoint.path == *open || endpoint.path.starts_with("/docs/"));
+        let is_open = [
+            "/",
+            "/assets/{*path}",
+            "/health",
+            "/ready",
+            "/metrics",
+            "/docs",
+            "/api/v1/openapi.json",
+            "/.well-known/jwks.json",
+        ]
+        .iter()
+        .any(|open| endpoint.path == *open || endpoint.path.starts_with("/docs/"));
         assert_eq!(endpoint.guard == Guard::Public, is_open, "{place} is guarded, or known not to be");
     }
 }
