@@ -41,8 +41,8 @@ export function Chart({ label, times, lines, kind = "line", height = 180, stacke
     return () => { gone = true; observer?.disconnect(); chart?.destroy(); };
   }, [times, lines, kind, height, stacked, painted]);
   return html`<figure><div class="chart" ref=${holder} style=${{ height: `${height}px` }} role="img" aria-label=${label} />
-    <table class="visually-hidden"><caption>${label}</caption><thead><tr><th>${xLabel}</th>${lines.map((line) => html`<th>${line.label}</th>`)}</tr></thead>
-    <tbody>${times.slice(-60).map((time, i, shown) => html`<tr key=${time}><td>${tick ? tick(time) : new Date(time * 1000).toISOString()}</td>${lines.map((line) => html`<td>${line.format(line.values[times.length - shown.length + i])}</td>`)}</tr>`)}</tbody></table></figure>`;
+    <div class="visually-hidden"><table><caption>${label}</caption><thead><tr><th>${xLabel}</th>${lines.map((line) => html`<th>${line.label}</th>`)}</tr></thead>
+    <tbody>${times.slice(-60).map((time, i, shown) => html`<tr key=${time}><td>${tick ? tick(time) : new Date(time * 1000).toISOString()}</td>${lines.map((line) => html`<td>${line.format(line.values[times.length - shown.length + i])}</td>`)}</tr>`)}</tbody></table></div></figure>`;
 }
 
 /** Each line on top of those before it; painted from the last to the first, so that none covers another. @param {Line[]} lines */
