@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { after, before, test } from "node:test";
 import { openBrowser } from "../support/chromium.mjs";
 import { startGateway } from "../support/gateway.mjs";
-import { afternoon, askApproval, chat, prove } from "../support/seed.mjs";
+import { afternoon, askApproval, labelling, prove } from "../support/seed.mjs";
 import { watchedPage } from "../support/watch.mjs";
 
 const SHOTS = fileURLToPath(new URL("../../../target/screenshots/", import.meta.url));
@@ -26,7 +26,7 @@ before(async () => {
   await askApproval(gateway, { to: "team@example.org", subject: "Your refund", body: "It is on its way." });
   ids.artifact = await prove(gateway);
   await gateway.call("POST", `/api/v1/artifacts/${ids.artifact}/promote`);
-  for (let i = 0; i < 12; i++) await gateway.call("POST", "/v1/chat/completions", { ...chat(`please paint the door number ${9000 + i} green today`), temperature: undefined, messages: [{ role: "system", content: "Choose one of these labels: red, green, blue. Answer with the label alone." }, { role: "user", content: `please paint the door number ${9000 + i} green today` }] }, { "x-punk-agent": "painter", "x-punk-app": "workshop" });
+  for (let i = 0; i < 12; i++) await gateway.call("POST", "/v1/chat/completions", labelling(9000 + i), { "x-punk-agent": "painter", "x-punk-app": "workshop" });
   ids.pattern = (await gateway.call("GET", "/api/v1/patterns")).json.patterns[0].id;
   ids.cached = (await gateway.call("GET", "/api/v1/runs?route=exact_cache&limit=1")).json.runs[0].id;
   ids.served = (await gateway.call("GET", "/api/v1/runs?route=artifact&limit=1")).json.runs[0]?.id;
