@@ -4,12 +4,13 @@
 
 use artifact::fingerprint;
 use ledger::{Event, Field};
-use schema::{ArtifactId, Digest, PatternId, Route, RunId, RunStatus, Timestamp};
+use schema::{ArtifactId, Digest, PatternId, Route, RunId, RunStatus, SideEffectLevel, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use store::FeedRow;
 
 use crate::executable::{Style, read_request, said};
+use crate::replay::ReplayReport;
 use crate::task::Task;
 
 /// The types of the events by which operators, and Punk in their name, say what is to become of what was learned. All of them name it as `target`.
@@ -47,6 +48,26 @@ pub enum News {
         task: Digest,
         /// Which artifact had answered, and its version; nobody but live if absent.
         by: Option<(ArtifactId, u32)>,
+    },
+    /// Somebody did not like an answer of an artifact, and did not say what it should have been.
+    Disliked {
+        /// The run.
+        run: RunId,
+        /// When.
+        at: Timestamp,
+        /// What kind of work it was.
+        task: Digest,
+        /// What was asked.
+        input: String,
+        /// Which artifact had answered, and its version.
+        by: (ArtifactId, u32),
+    },
+    /// An artifact was tried on recorded runs.
+    Replayed {
+        /// The artifact.
+        artifact: ArtifactId,
+        /// What came of it.
+        replay: Replay,
     },
     /// Somebody decided.
     Ordered {
@@ -101,6 +122,8 @@ pub struct Lesson {
     pub cost: u64,
     /// In milliseconds.
     pub latency: u64,
+    /// The highest level of side effects of what the answer calls; zero if it calls nothing.
+    pub side_effects: u8,
     /// What the artifact would have said, if this was an audit.
     pub compared: Option<Compared>,
 }
@@ -134,6 +157,23 @@ pub struct Served {
     pub saved: u64,
 }
 
+/// What came of trying an artifact on recorded runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Replay {
+    /// The run that records it.
+    pub run: RunId,
+    /// When.
+    pub at: Timestamp,
+    /// The version that was tried.
+    pub version: u32,
+    /// What was counted.
+    #[serde(flatten)]
+    pub report: ReplayReport,
+}
+
+/// The type of the event of a replay.
+pub const REPLAYED: &str = "audit.artifact_replayed";
 /// The type of the event of a run that an artifact answered, and of one that was an audit of one.
 pub const EXECUTED: &str = "artifact.executed";
 /// See [`EXECUTED`].
@@ -166,6 +206,19 @@ impl Run<'_> {
         match event.r#type.as_str() {
             "run.finished" => self.finished(event),
             "feedback.recorded" => self.corrected(event),
+            REPLAYED => {
+                let artifact = text(event, "target")?.parse().ok()?;
+                let number = |name: &str| value(event, name).and_then(Value::as_u64);
+                let report = ReplayReport {
+                    runs: number("runs")?,
+                    answered: number("answered")?,
+                    disagreed: number("disagreed")?,
+                    known: number("known")?,
+                };
+                let version = u32::try_from(number("version")?).ok()?;
+                let replay = Replay { run: self.id, at: event.at, version, report };
+                Some(News::Replayed { artifact, replay })
+            }
             other => {
                 let order = ordered(other, event)?;
                 let actor = text(event, "actor").unwrap_or("punk").to_owned();
@@ -228,18 +281,35 @@ impl Run<'_> {
             style,
             cost: number("costMicroUsd").unwrap_or(0),
             latency: number("latencyMs").unwrap_or(0),
+            side_effects: self.side_effects(),
             compared,
         })))
     }
 
+    /// Every call of an answer was judged with the level of its tool, whatever came of that.
+    fn side_effects(&self) -> u8 {
+        let judged = self.events.iter().filter(|event| event.r#type == "policy.decided");
+        let calls = judged.filter(|event| text(event, "toolName").is_some());
+        let levels = calls.map(|event| {
+            let level = value(event, "facts").and_then(|facts| facts["level"].as_u64());
+            level.and_then(|level| u8::try_from(level).ok()).unwrap_or(u8::from(SideEffectLevel::UNDECLARED))
+        });
+        levels.max().unwrap_or(0)
+    }
+
     fn corrected(&self, feedback: &Event) -> Option<News> {
-        let correction = value(feedback, "correction").and_then(Value::as_str);
         let is_bad = value(feedback, "rating").and_then(Value::as_i64) == Some(-1);
-        if correction.is_none() || !is_bad {
+        if !is_bad {
             return None;
         }
         let (task, ..) = self.task()?;
-        Some(News::Corrected { run: self.id, at: feedback.at, task: task.key, by: self.by() })
+        let (run, at) = (self.id, feedback.at);
+        match (value(feedback, "correction").and_then(Value::as_str), self.by()) {
+            (Some(_), by) => Some(News::Corrected { run, at, task: task.key, by }),
+            (None, Some(by)) => Some(News::Disliked { run, at, task: task.key, input: task.input, by }),
+            // What live said is not the learner's to judge.
+            (None, None) => None,
+        }
     }
 }
 

@@ -98,9 +98,13 @@ impl Shelf {
             (HashMap::<TenantId, HashMap<Digest, Arc<Shelved>>>::new(), 0, 0);
         for (tenant, record) in records {
             let Some(key) = record.key else { continue };
-            let known = self
-                .find(tenant, key)
-                .filter(|known| known.seen == record.version && known.artifact.to_string() == record.id);
+            let known = self.find(tenant, key).filter(|known| {
+                // Versions of records begin anew when everything does; the text of a program says what it is.
+                let digest = record.body.pointer("/program/digest").and_then(Value::as_str);
+                known.seen == record.version
+                    && known.artifact.to_string() == record.id
+                    && digest.is_some_and(|digest| digest == known.digest.to_string())
+            });
             let shelved = match known {
                 Some(known) => known,
                 None => {

@@ -23,10 +23,32 @@ pub(crate) struct Place {
     pub(crate) cursor: u64,
     /// How many patterns there are.
     pub(crate) patterns: u64,
+    /// How often everything began anew: what is in memory from before is of another time, whatever its version.
+    #[serde(default)]
+    pub(crate) epoch: u64,
+    /// Everything is about to begin anew.
+    #[serde(default)]
+    pub(crate) clearing: Option<Clearing>,
+}
+
+/// What was derived is being deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Clearing {
+    /// Since when.
+    pub(crate) since: Timestamp,
+    /// Whether the texts of programs are, too.
+    pub(crate) texts: bool,
 }
 
 /// The id of the only record of its kind.
 pub(crate) const PLACE: &str = "log";
+
+/// How far the log was read, with the version of the record that says so.
+pub(crate) async fn place(store: &dyn TenantStore) -> Result<(u64, Place), StoreError> {
+    let record = store.record(RecordKind::Learning, PLACE).await?;
+    let version = record.as_ref().map_or(0, |record| record.version);
+    Ok((version, record.as_ref().map(read).transpose()?.unwrap_or_default()))
+}
 
 /// A pattern as its record has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,6 +70,8 @@ pub(crate) struct Loaded {
     pub(crate) tutor: Tutor,
     pub(crate) pending: Vec<RunId>,
     pub(crate) versions: Versions,
+    /// See [`Place::epoch`].
+    pub(crate) epoch: u64,
     /// Whether anything of it has to be written.
     pub(crate) is_changed: bool,
     /// Whether the learner has to be.
@@ -71,6 +95,7 @@ impl Loaded {
             tutor: Tutor::default(),
             pending: Vec::new(),
             versions: Versions::default(),
+            epoch: 0,
             is_changed: true,
             is_grown: false,
         }
@@ -97,13 +122,18 @@ impl Loaded {
                 Some(News::Lesson(lesson)) => {
                     let opinion = tutor.meet(&lesson.task.input);
                     // No version comes of it: there would be a newer record of the learner.
-                    tutor.learn(*run, &lesson.task.input, &lesson.output, &opinion, study_aim(&study));
+                    tutor.learn(*run, &lesson.task.input, &lesson.output, &opinion, study.aim());
                 }
                 Some(News::Served(served)) => drop(tutor.meet(&served.task.input)),
                 _ => {}
             }
         }
-        Ok(Self { study, tutor, pending, versions, is_changed: false, is_grown: false })
+        Ok(Self { study, tutor, pending, versions, epoch: 0, is_changed: false, is_grown: false })
+    }
+
+    /// The same, of this epoch.
+    pub(crate) fn of(self, epoch: u64) -> Self {
+        Self { epoch, ..self }
     }
 
     /// The changes that keep it, after which it is as if it had just been read.
@@ -141,12 +171,6 @@ impl Loaded {
         (self.is_changed, self.is_grown) = (false, false);
         changes
     }
-}
-
-fn study_aim(study: &Study) -> learning::threshold::Aim {
-    use learning::proof::Promise;
-    use learning::threshold::Aim;
-    study.artifact.as_ref().map_or(Aim::Prove(Promise::default().disagreement), |made| made.course.aim())
 }
 
 /// Where an artifact stands, in the word its record is grouped under.
@@ -205,10 +229,13 @@ pub(crate) fn program_change(
     change(RecordKind::Program, program_id(artifact, name.version), expected, to)
 }
 
+/// The group of the programs that were made elsewhere.
+pub(crate) const IMPORTED: &str = "imported";
+
 /// The record of a program that was made elsewhere.
 #[must_use]
 pub fn imported_program(digest: Digest, text: &str, at: Timestamp) -> RecordChange {
-    let to = body("imported", Some(digest), json!({ "text": text }), at);
+    let to = body(IMPORTED, Some(digest), json!({ "text": text }), at);
     change(RecordKind::Program, format!("imported.{digest}"), 0, to)
 }
 
