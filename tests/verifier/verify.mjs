@@ -268,6 +268,7 @@ function checkVerdict({ payload, seq }, digests, policies) {
 // The one engine of §6.3. Its programs are read here and not executed: what they answer is told as not checked.
 const ENGINE = 'punk.artifact/1';
 const STYLES = new Set(['compact', 'pretty', 'calls']);
+const TEMPLATE = { base: isDigest, pieces: Array.isArray };
 const EXECUTABLE = {
   format: (value) => value === ENGINE,
   model: isString,
@@ -278,7 +279,9 @@ const EXECUTABLE = {
 
 function isExecutable(text) {
   try {
-    return hasShape(parseJson(text), EXECUTABLE);
+    const value = parseJson(text);
+    const mined = isObject(value) && 'template' in value;
+    return hasShape(value, mined ? { ...EXECUTABLE, template: (template) => hasShape(template, TEMPLATE) } : EXECUTABLE);
   } catch {
     return false;
   }

@@ -565,6 +565,9 @@ test('a learned answer is checked but for its execution, which is told', () => {
   };
   assert.equal(notChecked(using(program())), 'answer of event 2: artifact not executed again here');
   assert.equal(notChecked(using(program({ style: 'calls' }))), 'answer of event 2: artifact not executed again here');
+  const template = { base: hex('base'), pieces: [{ word: 'hello' }] };
+  assert.equal(notChecked(using(program({ template }))), 'answer of event 2: artifact not executed again here');
+  is('artifact-replay', using(program({ template: { pieces: [] } })));
   is('artifact-replay', using(program(), { engine: 'punk.artifact/2' }));
   is('artifact-replay', using(program({ format: 'punk.artifact/2' })));
   is('artifact-replay', using(program({ style: 'loud' })));

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use schema::{ArtifactId, Digest, PatternId, RunId, Timestamp};
 
 use crate::executable::Executable;
-use crate::news::{News, Order};
-use crate::stored::{Loaded, Place};
+use crate::news::{Lesson, News, Order};
+use crate::stored::{Loaded, Mine, Place};
 use crate::study::{Outcome, Study};
+use crate::template;
 
 /// Patterns that a tenant may have.
 const MOST_PATTERNS: u64 = 10_000;
@@ -24,6 +25,8 @@ pub(crate) struct Desk {
     pub(crate) by_key: HashMap<Digest, PatternId>,
     pub(crate) by_artifact: HashMap<ArtifactId, PatternId>,
     pub(crate) imports: HashMap<Digest, Executable>,
+    /// What is mined of requests without instructions, by what they have in common beside their words.
+    pub(crate) mines: BTreeMap<Digest, Mine>,
     pub(crate) choice: u64,
     pub(crate) place: Place,
     pub(crate) out: Outcome,
@@ -38,6 +41,7 @@ impl Desk {
             by_key: HashMap::new(),
             by_artifact: HashMap::new(),
             imports: HashMap::new(),
+            mines: BTreeMap::new(),
             choice,
             place,
             out: Outcome::default(),
@@ -55,6 +59,28 @@ impl Desk {
     fn study(&mut self, key: Digest) -> Option<&mut Loaded> {
         let id = self.by_key.get(&key)?;
         self.studies.get_mut(id)
+    }
+
+    /// The study of what an artifact answered, or else of a kind of work.
+    fn study_of(&mut self, task: Option<Digest>, artifact: Option<ArtifactId>) -> Option<&mut Loaded> {
+        let by_artifact = artifact.and_then(|id| self.by_artifact.get(&id));
+        let id = *by_artifact.or_else(|| self.by_key.get(&task?))?;
+        self.studies.get_mut(&id)
+    }
+
+    /// What is mined of the requests under `base` is here.
+    pub(crate) fn has_mine(&self, base: Digest) -> bool {
+        self.mines.contains_key(&base)
+    }
+
+    /// Makes a lesson of a request without instructions, if its template says what kind of work it is.
+    pub(crate) fn mined(&mut self, news: News) -> News {
+        let News::Loose(told) = news else { return news };
+        let Some(mine) = self.mines.get_mut(&told.0.base) else { return News::Loose(told) };
+        mine.is_changed = true;
+        let Some(mined) = template::mine(&mut mine.templates, &told.0) else { return News::Loose(told) };
+        let (task, template) = (mined.task, Some((mined.skeleton, mined.fitted)));
+        News::Lesson(Box::new(Lesson { task, template, ..told.1 }))
     }
 
     /// Folds one piece of news.
@@ -78,16 +104,18 @@ impl Desk {
                     loaded.study.id
                 })
             }
-            News::Served(served) => self.study(served.task.key).map(|loaded| {
+            // It became a lesson, or its template is too new.
+            News::Loose(_) => None,
+            News::Served(served) => self.study_of(served.task, Some(served.artifact)).map(|loaded| {
                 loaded.study.served(&mut loaded.tutor, served, choice);
                 loaded.pending.push(served.run);
                 loaded.study.id
             }),
-            News::Corrected { run, at, task, by } => self.study(*task).map(|loaded| {
+            News::Corrected { run, at, task, by } => self.study_of(*task, by.map(|by| by.0)).map(|loaded| {
                 loaded.study.corrected(*run, *at, *by, &mut out);
                 loaded.study.id
             }),
-            News::Disliked { run, at, task, input, by } => self.study(*task).map(|loaded| {
+            News::Disliked { run, at, input, by } => self.study_of(None, Some(by.0)).map(|loaded| {
                 loaded.study.disliked((*run, *at), *by, input, &mut out);
                 loaded.study.id
             }),

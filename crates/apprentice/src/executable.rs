@@ -11,7 +11,8 @@ use serde_json::Value;
 use wire::{Answer, Choice, Part, Request, Stop, Wire};
 
 use crate::plan;
-use crate::task::Task;
+use crate::task::{Loose, Task};
+use crate::template::Skeleton;
 
 /// The name of the engine, in events and in the text itself.
 pub const ENGINE: &str = "punk.artifact/1";
@@ -52,6 +53,9 @@ pub struct Executable {
     pub task: Digest,
     /// How its answers are written.
     pub style: Style,
+    /// What its requests have in common, where that was mined and no instructions say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<Skeleton>,
     /// What it does.
     pub artifact: Artifact,
 }
@@ -88,6 +92,20 @@ impl Executable {
     pub fn text(&self) -> String {
         // Plain data; writing it out cannot fail.
         serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// What of a request is different every time; or why the request is none of its kind.
+    ///
+    /// # Errors
+    /// The reason, in words.
+    pub fn input_of(&self, model: &str, request: &Request) -> Result<String, String> {
+        let other = || "it is for other work".to_owned();
+        if let Some(template) = &self.template {
+            let loose = Loose::of(model, request).filter(|loose| template.admits(loose));
+            return loose.map(|loose| loose.text).ok_or_else(other);
+        }
+        let task = Task::of(model, request).map_err(|why| why.to_string())?;
+        if task.key == self.task { Ok(task.input) } else { Err(other()) }
     }
 
     /// What it says to `input`, or why it says nothing.
@@ -169,11 +187,8 @@ pub fn reexecute(
     let executable = Executable::read(text)?;
     let request =
         read_request(wire, request).ok_or_else(|| ExecuteError::Request(format!("by the wire `{wire}`")))?;
-    let task = Task::of(model, &request).map_err(|why| ExecuteError::Silent(why.to_string()))?;
-    if task.key != executable.task {
-        return Err(ExecuteError::Silent("it is for other work".to_owned()));
-    }
-    let said = executable.says(&task.input).map_err(ExecuteError::Silent)?;
+    let input = executable.input_of(model, &request).map_err(ExecuteError::Silent)?;
+    let said = executable.says(&input).map_err(ExecuteError::Silent)?;
     let mut ids = recorded.map(call_ids).unwrap_or_default().into_iter();
     let answer = executable.worded(&said, &request.model).with_call_ids(|| ids.next().unwrap_or_default());
     Ok(serde_json::to_value(answer).unwrap_or_default())

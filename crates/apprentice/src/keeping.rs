@@ -36,6 +36,8 @@ impl Apprentice {
         for loaded in desk.studies.values_mut().filter(|loaded| loaded.is_changed) {
             records.extend(loaded.changes());
         }
+        let mined = desk.mines.iter().filter(|(_, mine)| mine.is_changed);
+        records.extend(mined.map(|(base, mine)| mine.change(*base)));
         records.extend(desk.out.attempts.iter().map(attempt_change));
         // Only the last program of a page can be asked for by anybody.
         let mut programs: BTreeMap<String, _> = BTreeMap::new();

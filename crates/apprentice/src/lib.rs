@@ -26,6 +26,7 @@ mod shelf;
 mod stored;
 mod study;
 mod task;
+mod template;
 mod tick;
 mod tutor;
 mod view;
@@ -45,7 +46,8 @@ pub use study::{
     AttemptMade, Changed, Correction, Evaluation, Made, Negative, Occasion, Outcome, ProgramName, Study,
     Version,
 };
-pub use task::{Task, Unlearnable};
+pub use task::{Loose, Task, Unlearnable};
+pub use template::{Mined, Skeleton};
 pub use tick::{Apprentice, Clock};
 pub use tutor::{Tutor, agree};
 pub use view::Learned;

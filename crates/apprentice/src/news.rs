@@ -11,7 +11,8 @@ use store::FeedRow;
 
 use crate::executable::{Style, read_request, said};
 use crate::replay::ReplayReport;
-use crate::task::Task;
+use crate::task::{Loose, Task, Unlearnable};
+use crate::template::Skeleton;
 
 /// The types of the events by which operators, and Punk in their name, say what is to become of what was learned. All of them name it as `target`.
 pub mod order {
@@ -36,6 +37,8 @@ pub mod order {
 pub enum News {
     /// Live answered.
     Lesson(Box<Lesson>),
+    /// Live answered a request without instructions: what kind of work it is is mined, and then it is a lesson.
+    Loose(Box<(Loose, Lesson)>),
     /// An artifact answered.
     Served(Box<Served>),
     /// Somebody said what an answer should have been.
@@ -44,8 +47,8 @@ pub enum News {
         run: RunId,
         /// When.
         at: Timestamp,
-        /// What kind of work it was.
-        task: Digest,
+        /// What kind of work it was, if the request says so.
+        task: Option<Digest>,
         /// Which artifact had answered, and its version; nobody but live if absent.
         by: Option<(ArtifactId, u32)>,
     },
@@ -55,8 +58,6 @@ pub enum News {
         run: RunId,
         /// When.
         at: Timestamp,
-        /// What kind of work it was.
-        task: Digest,
         /// What was asked.
         input: String,
         /// Which artifact had answered, and its version.
@@ -124,6 +125,8 @@ pub struct Lesson {
     pub latency: u64,
     /// The highest level of side effects of what the answer calls; zero if it calls nothing.
     pub side_effects: u8,
+    /// What its requests have in common, where that was mined; and whether this one fitted before it was taken in.
+    pub template: Option<(Skeleton, bool)>,
     /// What the artifact would have said, if this was an audit.
     pub compared: Option<Compared>,
 }
@@ -147,8 +150,10 @@ pub struct Served {
     pub run: RunId,
     /// When it ended.
     pub at: Timestamp,
-    /// What kind of work.
-    pub task: Task,
+    /// What kind of work, if the request says so.
+    pub task: Option<Digest>,
+    /// What was asked.
+    pub input: String,
     /// The artifact.
     pub artifact: ArtifactId,
     /// Its version.
@@ -196,6 +201,22 @@ impl News {
     }
 }
 
+/// What was asked, as far as the request itself says.
+enum Asked {
+    Task(Task),
+    Loose(Loose),
+}
+
+impl Asked {
+    /// The kind of work, if it is known, and what is different every time.
+    fn parts(self) -> (Option<Digest>, String) {
+        match self {
+            Self::Task(task) => (Some(task.key), task.input),
+            Self::Loose(loose) => (None, loose.text),
+        }
+    }
+}
+
 struct Run<'e> {
     id: RunId,
     events: &'e [Event],
@@ -231,12 +252,17 @@ impl Run<'_> {
         self.events.iter().find(|event| event.r#type == r#type)
     }
 
-    fn task(&self) -> Option<(Task, &str, &Value)> {
+    fn asked(&self) -> Option<(Asked, &str, &Value)> {
         let started = self.event("run.started")?;
         let (wire, model) = (text(started, "wire")?, text(started, "model")?);
         let request = value(started, "request")?;
-        let task = Task::of(model, &read_request(wire, request)?).ok()?;
-        Some((task, model, request))
+        let read = read_request(wire, request)?;
+        let asked = match Task::of(model, &read) {
+            Ok(task) => Asked::Task(task),
+            Err(Unlearnable::NoInstructions) => Asked::Loose(Loose::of(model, &read)?),
+            Err(_) => return None,
+        };
+        Some((asked, model, request))
     }
 
     fn by(&self) -> Option<(ArtifactId, u32)> {
@@ -253,9 +279,9 @@ impl Run<'_> {
         let number = |name: &str| value(finished, name).and_then(Value::as_u64);
         if route == Route::Artifact.as_str() {
             let (artifact, version) = self.by()?;
-            let (task, ..) = self.task()?;
+            let (task, input) = self.asked()?.0.parts();
             let saved = number("savedMicroUsd").unwrap_or(0);
-            let served = Served { run: self.id, at: finished.at, task, artifact, version, saved };
+            let served = Served { run: self.id, at: finished.at, task, input, artifact, version, saved };
             return Some(News::Served(Box::new(served)));
         }
         if route != Route::Live.as_str() {
@@ -263,7 +289,7 @@ impl Run<'_> {
         }
         let answer = serde_json::from_value(value(finished, "answer")?.clone()).ok()?;
         let (output, style) = said(&answer)?;
-        let (task, model, request) = self.task()?;
+        let (asked, model, request) = self.asked()?;
         let compared = self.event(COMPARED).and_then(|event| {
             Some(Compared {
                 artifact_id: text(event, "artifactId")?.parse().ok()?,
@@ -271,7 +297,14 @@ impl Run<'_> {
                 said: value(event, "said")?.clone(),
             })
         });
-        Some(News::Lesson(Box::new(Lesson {
+        let (loose, task) = match asked {
+            Asked::Task(task) => (None, task),
+            Asked::Loose(loose) => {
+                let task = Task { key: loose.base, name: String::new(), input: loose.text.clone() };
+                (Some(loose), task)
+            }
+        };
+        let lesson = Lesson {
             run: self.id,
             at: finished.at,
             model: model.to_owned(),
@@ -282,8 +315,13 @@ impl Run<'_> {
             cost: number("costMicroUsd").unwrap_or(0),
             latency: number("latencyMs").unwrap_or(0),
             side_effects: self.side_effects(),
+            template: None,
             compared,
-        })))
+        };
+        Some(match loose {
+            Some(loose) => News::Loose(Box::new((loose, lesson))),
+            None => News::Lesson(Box::new(lesson)),
+        })
     }
 
     /// Every call of an answer was judged with the level of its tool, whatever came of that.
@@ -302,11 +340,11 @@ impl Run<'_> {
         if !is_bad {
             return None;
         }
-        let (task, ..) = self.task()?;
+        let (task, input) = self.asked()?.0.parts();
         let (run, at) = (self.id, feedback.at);
         match (value(feedback, "correction").and_then(Value::as_str), self.by()) {
-            (Some(_), by) => Some(News::Corrected { run, at, task: task.key, by }),
-            (None, Some(by)) => Some(News::Disliked { run, at, task: task.key, input: task.input, by }),
+            (Some(_), by) => Some(News::Corrected { run, at, task, by }),
+            (None, Some(by)) => Some(News::Disliked { run, at, input, by }),
             // What live said is not the learner's to judge.
             (None, None) => None,
         }

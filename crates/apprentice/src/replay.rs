@@ -29,7 +29,7 @@ pub struct Bundle {
     pub at: Timestamp,
     /// The model's one name.
     pub model: String,
-    /// What kind of work it is.
+    /// What kind of work it is; of a request without instructions, what its template is mined under.
     pub task: Digest,
     /// What is different every time.
     pub input: String,
@@ -40,7 +40,11 @@ pub struct Bundle {
 /// The bundle of a run; nothing, if nothing can be learned from it.
 #[must_use]
 pub fn bundle(run: RunId, events: &[Event]) -> Option<Bundle> {
-    let Some(News::Lesson(lesson)) = News::recall(run, events) else { return None };
+    let lesson = match News::recall(run, events)? {
+        News::Lesson(lesson) => *lesson,
+        News::Loose(told) => told.1,
+        _ => return None,
+    };
     Some(Bundle {
         run_id: run,
         at: lesson.at,

@@ -5,13 +5,14 @@
 
 use std::num::NonZeroU32;
 
+use artifact::fingerprint::Templates;
 use schema::{ArtifactId, Digest, PatternId, RunId, Seq, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use store::{Record, RecordBody, RecordChange, RecordFilter, RecordKind, StoreError, TenantStore};
 
-use crate::news::News;
+use crate::news::{Lesson, News};
 use crate::study::{AttemptMade, Made, ProgramName, Study};
 use crate::tutor::Tutor;
 
@@ -48,6 +49,35 @@ pub(crate) async fn place(store: &dyn TenantStore) -> Result<(u64, Place), Store
     let record = store.record(RecordKind::Learning, PLACE).await?;
     let version = record.as_ref().map_or(0, |record| record.version);
     Ok((version, record.as_ref().map(read).transpose()?.unwrap_or_default()))
+}
+
+/// What is mined of requests without instructions.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Mine {
+    pub(crate) templates: Templates,
+    /// The version of the record it is from.
+    pub(crate) version: u64,
+    /// Whether it has to be written.
+    pub(crate) is_changed: bool,
+}
+
+impl Mine {
+    /// Reads what was mined under `base`.
+    pub(crate) async fn read(store: &dyn TenantStore, base: Digest) -> Result<Self, StoreError> {
+        let Some(record) = store.record(RecordKind::Learning, &mine_id(base)).await? else {
+            return Ok(Self::default());
+        };
+        Ok(Self { templates: read(&record)?, version: record.version, is_changed: false })
+    }
+
+    pub(crate) fn change(&self, base: Digest) -> RecordChange {
+        let to = body("templates", None, json!(self.templates), Timestamp::EPOCH);
+        change(RecordKind::Learning, mine_id(base), self.version, to)
+    }
+}
+
+fn mine_id(base: Digest) -> String {
+    format!("templates.{base}")
 }
 
 /// A pattern as its record has it.
@@ -119,12 +149,9 @@ impl Loaded {
         for run in &pending {
             let events = store.events(*run, Seq::START, NonZeroU32::MAX).await?;
             match News::recall(*run, &events) {
-                Some(News::Lesson(lesson)) => {
-                    let opinion = tutor.meet(&lesson.task.input);
-                    // No version comes of it: there would be a newer record of the learner.
-                    tutor.learn(*run, &lesson.task.input, &lesson.output, &opinion, study.aim());
-                }
-                Some(News::Served(served)) => drop(tutor.meet(&served.task.input)),
+                Some(News::Lesson(lesson)) => teach(&mut tutor, &study, &lesson),
+                Some(News::Loose(told)) => teach(&mut tutor, &study, &told.1),
+                Some(News::Served(served)) => drop(tutor.meet(&served.input)),
                 _ => {}
             }
         }
@@ -171,6 +198,13 @@ impl Loaded {
         (self.is_changed, self.is_grown) = (false, false);
         changes
     }
+}
+
+/// Teaches a learner what it has been taught before.
+fn teach(tutor: &mut Tutor, study: &Study, lesson: &Lesson) {
+    let opinion = tutor.meet(&lesson.task.input);
+    // No version comes of it: there would be a newer record of the learner.
+    tutor.learn(lesson.run, &lesson.task.input, &lesson.output, &opinion, study.aim());
 }
 
 /// Where an artifact stands, in the word its record is grouped under.

@@ -24,6 +24,15 @@ pub struct Task {
     pub input: String,
 }
 
+/// A request that says what is to be done only by what it has in common with others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loose {
+    /// The model, the form of the answer and the sampling.
+    pub base: Digest,
+    /// All that it says.
+    pub text: String,
+}
+
 /// Why nothing can be learned from a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unlearnable {
@@ -93,6 +102,29 @@ impl Task {
             });
         }
         Ok(Self { key: digest(&common), name: name(&instructions), input })
+    }
+}
+
+impl Loose {
+    /// The request, if it is one message of words and nothing else, and [`Task::of`] finds no instructions in it.
+    #[must_use]
+    pub fn of(model: &str, request: &Request) -> Option<Self> {
+        let [only] = request.messages.as_slice() else { return None };
+        if only.role != Role::User
+            || !request.tools.is_empty()
+            || request.choices > 1
+            || request.sampling.logprobs
+        {
+            return None;
+        }
+        let text = words(only).filter(|text| text.len() <= LONGEST)?;
+        if divided(&text).is_some() {
+            return None;
+        }
+        let base = digest(&json!({
+            "model": model, "format": request.format, "sampling": request.sampling, "reasoning": request.reasoning,
+        }));
+        Some(Self { base, text })
     }
 }
 

@@ -10,15 +10,15 @@ use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use schema::{PatternId, Seq, TenantId, Timestamp};
+use schema::{ArtifactId, Digest, PatternId, Seq, TenantId, Timestamp};
 use serde_json::json;
-use store::{Commit, CommitError, RecordFilter, RecordKind, Store, StoreError, TenantStore};
+use store::{Commit, CommitError, Record, RecordFilter, RecordKind, Store, StoreError, TenantStore};
 
 use crate::desk::Desk;
 use crate::executable::Executable;
 use crate::news::{News, Order, order};
 use crate::report::Report;
-use crate::stored::{Loaded, pattern_by, pattern_of, place, program_text, read};
+use crate::stored::{Loaded, Mine, pattern_by, pattern_of, place, program_text, read};
 use crate::study::Made;
 use crate::view::Texts;
 
@@ -139,12 +139,21 @@ impl Apprentice {
         }
         place.cursor = last.index + 1;
         let mut desk = Desk::new(self.choice, place);
-        for one in &news {
-            self.fetch(&*store, tenant, one, &mut desk).await?;
+        let mut told = Vec::with_capacity(news.len());
+        for one in news {
+            if let News::Loose(loose) = &one
+                && !desk.has_mine(loose.0.base)
+            {
+                let base = loose.0.base;
+                desk.mines.insert(base, Mine::read(&*store, base).await?);
+            }
+            let one = desk.mined(one);
+            self.fetch(&*store, tenant, &one, &mut desk).await?;
+            told.push(one);
         }
         // Making a version takes a while, and nobody else should wait for it.
         let folded = tokio::task::spawn_blocking(move || {
-            for one in &news {
+            for one in &told {
                 desk.take(one);
             }
             desk
@@ -175,12 +184,13 @@ impl Apprentice {
             News::Lesson(lesson) if !desk.by_key.contains_key(&lesson.task.key) => {
                 pattern_of(store, lesson.task.key).await?
             }
-            News::Served(served) if !desk.by_key.contains_key(&served.task.key) => {
-                pattern_of(store, served.task.key).await?
+            News::Served(served) => {
+                return self.fetch_of(store, tenant, served.task, Some(served.artifact), desk).await;
             }
-            News::Corrected { task, .. } | News::Disliked { task, .. } if !desk.by_key.contains_key(task) => {
-                pattern_of(store, *task).await?
+            News::Corrected { task, by, .. } => {
+                return self.fetch_of(store, tenant, *task, by.map(|by| by.0), desk).await;
             }
+            News::Disliked { by, .. } => return self.fetch_of(store, tenant, None, Some(by.0), desk).await,
             News::Ordered { order: Order::Retire(id) | Order::Synthesize(id), .. }
                 if !desk.studies.contains_key(id) =>
             {
@@ -190,18 +200,8 @@ impl Apprentice {
             | News::Ordered {
                 order: Order::Promote(id) | Order::RollBack(id) | Order::Quarantine(id) | Order::Release(id),
                 ..
-            } if !desk.by_artifact.contains_key(id) => {
-                match store.record(RecordKind::Artifact, &id.to_string()).await? {
-                    Some(record) => {
-                        let pattern = read::<Made>(&record)?.pattern;
-                        if desk.studies.contains_key(&pattern) {
-                            None
-                        } else {
-                            pattern_by(store, pattern).await?
-                        }
-                    }
-                    None => None,
-                }
+            } => {
+                return self.fetch_of(store, tenant, None, Some(*id), desk).await;
             }
             News::Ordered { order: Order::Import(digest), .. } => {
                 let text = program_text(store, *digest).await?;
@@ -214,6 +214,44 @@ impl Apprentice {
             }
             _ => None,
         };
+        self.put(store, tenant, record, desk).await
+    }
+
+    /// Has in reach the study of what an artifact answered, or else of a kind of work.
+    async fn fetch_of(
+        &self,
+        store: &dyn TenantStore,
+        tenant: TenantId,
+        task: Option<Digest>,
+        artifact: Option<ArtifactId>,
+        desk: &mut Desk,
+    ) -> Result<(), StoreError> {
+        if artifact.is_some_and(|id| desk.by_artifact.contains_key(&id)) {
+            return Ok(());
+        }
+        let made = match artifact {
+            Some(id) => store.record(RecordKind::Artifact, &id.to_string()).await?,
+            None => None,
+        };
+        let record = match (made, task) {
+            (Some(made), _) => {
+                let pattern = read::<Made>(&made)?.pattern;
+                if desk.studies.contains_key(&pattern) { None } else { pattern_by(store, pattern).await? }
+            }
+            (None, Some(key)) if !desk.by_key.contains_key(&key) => pattern_of(store, key).await?,
+            (None, _) => None,
+        };
+        self.put(store, tenant, record, desk).await
+    }
+
+    /// Puts a study on the desk: from memory, if what is there is current.
+    async fn put(
+        &self,
+        store: &dyn TenantStore,
+        tenant: TenantId,
+        record: Option<Record>,
+        desk: &mut Desk,
+    ) -> Result<(), StoreError> {
         let Some(record) = record else { return Ok(()) };
         let Ok(id) = record.id.parse::<PatternId>() else { return Ok(()) };
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).remove(&(tenant, id));

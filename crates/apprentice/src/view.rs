@@ -9,7 +9,7 @@ use schema::{SubjectId, TenantId};
 use serde_json::Value;
 use store::{Commit, Rebuilt, Record, RecordChange, RecordFilter, RecordKind, StoreError, TenantStore, View};
 
-use crate::stored::{Clearing, IMPORTED, Place, place, place_change};
+use crate::stored::{Clearing, IMPORTED, PLACE, Place, place, place_change};
 use crate::tick::{Apprentice, Telling};
 
 const PAGE: NonZeroU32 = NonZeroU32::new(200).unwrap();
@@ -83,6 +83,7 @@ impl Apprentice {
         for kind in DERIVED {
             delete(&*store, kind, |_| true).await?;
         }
+        delete(&*store, RecordKind::Learning, |record| record.id != PLACE).await?;
         if texts == Texts::Forgotten {
             delete(&*store, RecordKind::Program, |record| record.group != IMPORTED).await?;
         }

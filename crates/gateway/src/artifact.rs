@@ -173,6 +173,10 @@ pub(crate) async fn import(
     let malformed =
         |why: String| ApiError::Malformed { param: "program".to_owned(), message: format!("program: {why}") };
     let executable = Executable::read(&program).map_err(|error| malformed(error.to_string()))?;
+    if executable.template.is_some() {
+        let why = "its kind of work was mined from the requests where it was made, and is not known here";
+        return Err(malformed(why.to_owned()));
+    }
     if app.house.of(caller.tenant).has_secret(&program) {
         return Err(malformed("it has a secret in it".to_owned()));
     }

@@ -160,6 +160,7 @@ impl Study {
             model: self.model.clone(),
             task: self.key,
             style: self.style,
+            template: self.template.clone(),
             artifact,
         };
         // What came from elsewhere serves as it came.

@@ -28,6 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::executable::{Executable, Style};
 use crate::news::{Lesson, Served};
+use crate::template::Skeleton;
 use crate::tutor::{Tutor, agree};
 
 /// A pattern, with the artifact that is made of it.
@@ -63,6 +64,9 @@ pub struct Study {
     /// The highest level of side effects of what its answers call; above zero an operator has to promote.
     #[serde(default)]
     pub side_effects: u8,
+    /// What its requests have in common, where that was mined.
+    #[serde(default)]
+    pub template: Option<Skeleton>,
     /// The artifact, kept apart.
     #[serde(skip)]
     pub artifact: Option<Made>,
@@ -102,6 +106,7 @@ impl Study {
             left_until: None,
             before: 0,
             side_effects: 0,
+            template: None,
             artifact: None,
         }
     }
@@ -121,10 +126,13 @@ impl Study {
             return;
         }
         self.affecting(lesson, out);
+        // What widens its template would not have been served.
+        let fitted = lesson.template.as_ref().is_none_or(|(_, fitted)| *fitted);
+        self.template = lesson.template.as_ref().map(|(skeleton, _)| skeleton.clone());
         let opinion = tutor.meet(&lesson.task.input);
         if let Some(compared) = &lesson.compared {
             self.audited(compared, lesson, choice, out);
-        } else if let Some(said) = &opinion.said {
+        } else if let Some(said) = opinion.said.as_ref().filter(|_| fitted) {
             self.shadowed(agree(said, &lesson.output), lesson, choice, out);
         }
         let learned = tutor.learn(lesson.run, &lesson.task.input, &lesson.output, &opinion, self.aim());
@@ -147,7 +155,7 @@ impl Study {
 
     /// An artifact answered.
     pub fn served(&mut self, tutor: &mut Tutor, served: &Served, choice: u64) {
-        tutor.meet(&served.task.input);
+        tutor.meet(&served.input);
         let Some(made) = self.artifact.as_mut().filter(|made| made.id == served.artifact) else { return };
         made.served += 1;
         if let Some(version) = made.versions.iter_mut().find(|one| one.program.version == served.version) {
