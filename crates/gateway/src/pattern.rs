@@ -201,7 +201,10 @@ pub(crate) fn shown(record: &Record) -> Result<Pattern, ApiError> {
         average_latency_ms: latency,
         stability_score: study.pattern.stability(),
         optimizable_score: study.pattern.optimizable(),
-        fingerprints: Fingerprints { task: study.key, template: study.template.map(|template| template.shown()) },
+        fingerprints: Fingerprints {
+            task: study.key,
+            template: study.template.map(|template| template.shown()),
+        },
         reasons: study.pattern.reasons(),
         artifact_id,
         created_at: study.created_at,
