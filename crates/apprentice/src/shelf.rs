@@ -18,7 +18,8 @@ use wire::{Answer, Request};
 use crate::executable::Executable;
 use crate::stored::{PROMOTED, StoredPattern, program_text, read};
 use crate::study::{Made, avoided_key};
-use crate::task::Task;
+use crate::task::{Loose, Task, Unlearnable};
+use crate::template::skeleton_of;
 
 /// The programs that serve.
 #[derive(Debug, Default)]
@@ -98,9 +99,13 @@ impl Shelf {
             (HashMap::<TenantId, HashMap<Digest, Arc<Shelved>>>::new(), 0, 0);
         for (tenant, record) in records {
             let Some(key) = record.key else { continue };
-            let known = self
-                .find(tenant, key)
-                .filter(|known| known.seen == record.version && known.artifact.to_string() == record.id);
+            let known = self.find(tenant, key).filter(|known| {
+                // Versions of records begin anew when everything does; the text of a program says what it is.
+                let digest = record.body.pointer("/program/digest").and_then(Value::as_str);
+                known.seen == record.version
+                    && known.artifact.to_string() == record.id
+                    && digest.is_some_and(|digest| digest == known.digest.to_string())
+            });
             let shelved = match known {
                 Some(known) => known,
                 None => {
@@ -146,6 +151,18 @@ impl Shelf {
         tenants.get(&tenant)?.get(&key).cloned()
     }
 
+    /// What serves requests that fit a mined template, if one is: where two could be meant, nothing does.
+    fn find_template(&self, tenant: TenantId, loose: &Loose) -> Option<Arc<Shelved>> {
+        let tenants = self.tenants.read().unwrap_or_else(PoisonError::into_inner);
+        let here = skeleton_of(&loose.text);
+        let admits = |shelved: &&Arc<Shelved>| {
+            let template = shelved.executable.template.as_ref();
+            template.is_some_and(|template| template.admits_pieces(loose.base, &here))
+        };
+        let mut fitting = tenants.get(&tenant)?.values().filter(admits);
+        fitting.next().filter(|_| fitting.next().is_none()).cloned()
+    }
+
     /// Whether anything of the tenant's serves.
     #[must_use]
     pub fn has_any(&self, tenant: TenantId) -> bool {
@@ -165,14 +182,17 @@ impl Shelf {
         if !self.has_any(tenant) {
             return Considered::Nothing;
         }
-        let task = match Task::of(model, request) {
-            Ok(task) => task,
-            Err(why) => return Considered::Pass(why.to_string()),
+        let (found, input) = match Task::of(model, request) {
+            Ok(task) => (self.find(tenant, task.key), task.input),
+            Err(why) => match Loose::of(model, request).filter(|_| why == Unlearnable::NoInstructions) {
+                Some(loose) => (self.find_template(tenant, &loose), loose.text),
+                None => return Considered::Pass(why.to_string()),
+            },
         };
-        let Some(shelved) = self.find(tenant, task.key) else {
+        let Some(shelved) = found else {
             return Considered::Pass("nothing is promoted for work of this kind".to_owned());
         };
-        let key = avoided_key(task.key, &task.input);
+        let key = avoided_key(shelved.executable.task, &input);
         let avoided = shelved.avoided.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied();
         if avoided.is_some_and(|until| until > now) {
             return Considered::Pass(format!(
@@ -180,7 +200,7 @@ impl Shelf {
                 shelved.artifact
             ));
         }
-        let said = match shelved.executable.says(&task.input) {
+        let said = match shelved.executable.says(&input) {
             Ok(said) => said,
             Err(why) => return Considered::Pass(format!("{} passes: {why}", shelved.artifact)),
         };

@@ -91,9 +91,12 @@ pub(crate) struct Pattern {
 /// What its requests have in common.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Fingerprints {
-    /// Model, instructions, form of the answer and sampling.
+    /// Model, instructions, tools, form of the answer and sampling; or the template, where there are no instructions.
     #[schemars(with = "String")]
     task: Digest,
+    /// What was mined of requests without instructions, with slots for what differs: `translate {text} to french`; null where
+    /// instructions say what is wanted.
+    template: Option<String>,
 }
 
 /// A pattern with what was made of it.
@@ -198,7 +201,10 @@ pub(crate) fn shown(record: &Record) -> Result<Pattern, ApiError> {
         average_latency_ms: latency,
         stability_score: study.pattern.stability(),
         optimizable_score: study.pattern.optimizable(),
-        fingerprints: Fingerprints { task: study.key },
+        fingerprints: Fingerprints {
+            task: study.key,
+            template: study.template.map(|template| template.shown()),
+        },
         reasons: study.pattern.reasons(),
         artifact_id,
         created_at: study.created_at,

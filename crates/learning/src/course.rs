@@ -177,6 +177,24 @@ impl Course {
         Change::Demoted
     }
 
+    /// What it answers turned out to have side effects of `level`. What was promoted before anybody knew is taken back: an
+    /// operator has to promote it now.
+    pub fn affects(&mut self, level: u8) -> Option<Change> {
+        let was_harmless = self.terms.side_effects == 0;
+        self.terms.side_effects = self.terms.side_effects.max(level);
+        if self.stage != Stage::Promoted || !was_harmless || level == 0 {
+            return None;
+        }
+        self.back_to_shadow();
+        Some(Change::Demoted)
+    }
+
+    /// The highest level of side effects of what it answers.
+    #[must_use]
+    pub const fn side_effects(&self) -> u8 {
+        self.terms.side_effects
+    }
+
     /// The gates before promotion, one by one.
     #[must_use]
     pub fn gates(&self) -> Gates {
@@ -288,6 +306,20 @@ mod tests {
         assert_eq!(agree(&mut waiting, 500), Some(Change::Eligible));
         assert_eq!(waiting.promote(), Ok(Change::Promoted));
         assert_eq!(agree(&mut course(true, 1), 500), Some(Change::Eligible));
+    }
+
+    #[test]
+    fn what_turns_out_to_have_side_effects_serves_no_more_until_an_operator_says_so() {
+        let mut course = course(true, 0);
+        assert_eq!(agree(&mut course, 500), Some(Change::Promoted));
+        assert_eq!(course.affects(3), Some(Change::Demoted));
+        assert_eq!(agree(&mut course, 500), Some(Change::Eligible), "it does not promote itself any more");
+        assert_eq!(course.promote(), Ok(Change::Promoted));
+        assert_eq!(
+            (course.affects(4), course.side_effects()),
+            (None, 4),
+            "who promoted it was told of the calls"
+        );
     }
 
     #[test]

@@ -110,9 +110,10 @@ fn artifacts() -> Vec<Endpoint> {
             artifact::replay,
         )
         .needs(Permission::LearningManage)
-        .summary("Try an artifact on recorded runs; nothing is done but compared")
+        .summary("Have an artifact tried on recorded runs; nothing is done but compared")
+        .about("A job does it; what came of it is `lastReplay` of the artifact, and on record.")
         .param::<ArtifactId>("id", id)
-        .answers::<artifact::Replayed>("What came of it.")
+        .accepts::<artifact::ReplayWanted>("It will be.")
         .may_refuse(StatusCode::CONFLICT),
         decided(
             "/api/v1/artifacts/{id}/promote",
