@@ -43,24 +43,41 @@ test("no lock file names the registry that a package happened to come from", () 
   for (const path of ["package-lock.json", "tests/package-lock.json"]) assert.doesNotMatch(read(path), /"resolved"|https?:\/\/[^"]*\.tgz/);
 });
 
-// Without the types of a browser and of Node: a program that has neither can use the SDK all the same.
 for (const settings of [{ module: "nodenext" }, { module: "esnext", moduleResolution: "bundler" }]) {
   test(`a program in strict TypeScript compiles against it (${settings.module})`, () => {
-    const folder = mkdtempSync(join(tmpdir(), "punk-sdk-types-"));
-    try {
-      mkdirSync(join(folder, "node_modules/@punk"), { recursive: true });
-      symlinkSync(ROOT, join(folder, "node_modules/@punk/sdk"));
-      const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: false };
-      const compilerOptions = { target: "es2022", lib: ["es2022"], types: [], noEmit: true, ...strict, ...settings };
-      writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["consumer.ts"] }));
-      writeFileSync(join(folder, "package.json"), '{"type":"module"}');
-      writeFileSync(join(folder, "consumer.ts"), read("tests/types/consumer.ts"));
-      const compiled = spawnSync(process.execPath, [join(ROOT, "node_modules/typescript/bin/tsc"), "--project", folder], { encoding: "utf8" });
-      assert.equal(compiled.status, 0, compiled.stdout);
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    compiles(read("tests/types/consumer.ts"), settings);
   });
+}
+
+test("the examples of the README compile", () => {
+  const examples = [...read("README.md").matchAll(/^```ts\n([^]*?)^```/gm)].map(([, text]) => text);
+  assert.ok(examples.length > 5, "no examples were found: has their form changed?");
+  // What an example takes from the one before it, or from the program around it.
+  const around = `
+    import { Punk, canonicalJson } from "@punk/sdk";
+    declare const punk: Punk, runId: string, prompt: string, crm: { find(id: string): Promise<{ name: string }> };
+    declare const process: { env: Record<string, string | undefined> }, console: { log(...values: unknown[]): void };
+    declare function writeFile(name: string, text: string): Promise<void>;`;
+  const inside = examples.map((text, at) => `export async function example${at}() {\n${text.replace(/^import .*$/gm, "")}\n}`);
+  compiles([around, ...inside].join("\n"), { module: "nodenext" });
+});
+
+/** Compiles a program, without the types of a browser and of Node: one that has neither can use the SDK all the same. */
+function compiles(program, settings) {
+  const folder = mkdtempSync(join(tmpdir(), "punk-sdk-types-"));
+  try {
+    mkdirSync(join(folder, "node_modules/@punk"), { recursive: true });
+    symlinkSync(ROOT, join(folder, "node_modules/@punk/sdk"));
+    const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, skipLibCheck: false };
+    const compilerOptions = { target: "es2022", lib: ["es2022"], types: [], noEmit: true, ...strict, ...settings };
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["program.ts"] }));
+    writeFileSync(join(folder, "package.json"), '{"type":"module"}');
+    writeFileSync(join(folder, "program.ts"), program);
+    const compiled = spawnSync(process.execPath, [join(ROOT, "node_modules/typescript/bin/tsc"), "--project", folder], { encoding: "utf8" });
+    assert.equal(compiled.status, 0, compiled.stdout);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 /** The files that `npm pack` would pack. */

@@ -19,7 +19,8 @@ const PATIENCE_MS = 60_000;
 async function replacements(port) {
   const all = [[/\b(127\.0\.0\.1|localhost):4100\b/g, `$1:${port}`]];
   const { PUNK_TEST_POSTGRES_URL: postgres, PUNK_TEST_REDIS_URL: redis } = process.env;
-  if (postgres) all.push([/postgres:\/\/punk@db\.internal\/punk/g, () => database(postgres, port)]);
+  let made;
+  if (postgres) all.push([/postgres:\/\/punk@db\.internal\/punk/g, () => (made ??= database(postgres, port))]);
   if (redis) all.push([/rediss:\/\/punk:…@redis\.internal\/0/g, redis]);
   return all;
 }
@@ -54,7 +55,7 @@ export class Session {
     symlinkSync(BINARY, join(bin, "punk"));
     session.#packages();
     const tools = [process.env.PUNK_DOCS_PATH, "/usr/local/bin:/usr/bin:/bin"].filter(Boolean).join(":");
-    const env = { PATH: `${bin}:${tools}`, HOME: session.folder, DOCS: kept, TEACH: here("teach.mjs"), PUNK_PORT: String(port), LANG: "C.UTF-8" };
+    const env = { PATH: `${bin}:${tools}`, HOME: session.folder, DOCS: kept, TEACH: here("teach.mjs"), CHECKOUT: here("../../.."), PUNK_PORT: String(port), LANG: "C.UTF-8" };
     // A group of its own, so that whatever a document leaves running ends with it.
     session.#shell = spawn("bash", ["--norc"], { cwd: session.folder, env, stdio: ["pipe", "pipe", "inherit"], detached: true });
     // A shell that was ended for being late is told so by what it did not say.
