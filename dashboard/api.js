@@ -43,7 +43,7 @@ export class ApiError extends Error {
   }
 }
 
-/** @typedef {{ query?: Record<string, string | number | boolean | null | undefined>, body?: unknown, headers?: Record<string, string>, signal?: AbortSignal, key?: string | null, quiet?: boolean }} Options */
+/** @typedef {{ query?: Record<string, string | number | boolean | null | undefined>, body?: unknown, headers?: Record<string, string>, signal?: AbortSignal, key?: string | null, quiet?: boolean, again?: boolean }} Options */
 
 /** @param {string} path @param {Options["query"]} query */
 export function address(path, query) {
@@ -66,6 +66,7 @@ function headersOf(method, options) {
 }
 
 /**
+ * @returns {Promise<Response>}
  * Sends a request and gives its answer, whatever it is read as. Throws an ApiError for everything that is not a success.
  * @param {string} method @param {string} path @param {Options} [options]
  */
@@ -85,7 +86,13 @@ export async function send(method, path, options = {}) {
     throw new ApiError(0, { code: "unreachable", message: "The gateway does not answer.", hint: "Is the process running, and is this address still its own? The page tries again when you do." });
   }
   if (response.ok) return response;
-  throw await errorOf(response, options);
+  const error = await errorOf(response, options);
+  // A session whose page was not opened by a login here, as after a provider's: its token is asked for once.
+  if (error.code === "punk_csrf" && !options.again) {
+    credentials.csrf = (await call("GET", "/api/v1/auth/session")).csrfToken;
+    return send(method, path, { ...options, again: true });
+  }
+  throw error;
 }
 
 /** @param {Response} response @param {Options} options */

@@ -20,7 +20,7 @@ export function usd(value) {
   if (value === null || value === undefined) return NOTHING;
   if (value === 0) return "$0";
   const size = Math.abs(value);
-  const digits = size >= 100 ? 0 : size >= 1 ? 2 : size >= 0.01 ? 3 : 6;
+  const digits = size >= 100 ? 0 : size >= 1 ? 2 : Math.min(6, 2 - Math.floor(Math.log10(size)));
   const [whole, rest] = size.toFixed(digits).split(".");
   return `${value < 0 ? "−" : ""}$${COUNT.format(Number(whole))}${rest ? `.${rest}` : ""}`;
 }
@@ -68,7 +68,8 @@ export const words = (name) => (name ? name.replaceAll("_", " ") : NOTHING);
 export function shortId(id) {
   if (!id) return NOTHING;
   const cut = id.indexOf("_");
-  return cut > 0 && id.length > 20 ? `${id.slice(0, cut + 1)}…${id.slice(-8)}` : id;
+  if (id.length <= 20) return id;
+  return cut > 0 ? `${id.slice(0, cut + 1)}…${id.slice(-8)}` : `${id.slice(0, 8)}…${id.slice(-8)}`;
 }
 
 /** One of a number of things, in words. @param {number} number @param {string} one @param {string} [many] */

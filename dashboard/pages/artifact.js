@@ -52,7 +52,7 @@ function Artifact({ data, reload }) {
     if (result) { tell("Tried on recorded runs", `${count(result.answered)} of ${count(result.runs)} answered, ${count(result.disagreed)} otherwise than live.`); reload(); }
   }
   const exportIt = () => attempt("Export", async () => save(new Uint8Array(await (await send("GET", `/api/v1/artifacts/${artifact.id}/export`)).arrayBuffer()), artifact.id));
-  return html`<${PageHead} crumbs=${[["Artifacts", "#/artifacts"]]} name="Artifact" title=${`${words(artifact.type)}, version ${artifact.version}`} about=${html`<span class="row wrap"><${Status} status=${artifact.state} /><${Copy} text=${artifact.id} label="Copy the id" /></span>`}
+  return html`<${PageHead} crumbs=${[["Artifacts", "#/artifacts"]]} name="Artifact" title=${`Version ${artifact.version} of a learned ${words(artifact.type)}`} about=${html`<span class="row wrap"><${Status} status=${artifact.state} /><${Copy} text=${artifact.id} label="Copy the id" /></span>`}
       actions=${html`${offered(artifact.state).map((verb) => html`<button key=${verb} type="button" class=${ACTS[verb].danger ? "button danger" : "button primary"} disabled=${busy} onClick=${() => setAsked(verb)}>${ACTS[verb].verb}</button>`)}
         <button type="button" class="button" onClick=${replay}><${Icon} name="refresh" />Replay</button><button type="button" class="button" disabled=${!artifact.program} onClick=${exportIt}><${Icon} name="download" />Export</button>`} />
     <div class="stack">
@@ -77,8 +77,8 @@ const Gates = ({ gates }) => html`<${Card} title="Gates" note="All have to be pa
  */
 function Proof({ evaluations, artifact }) {
   const chart = useMemo(() => proofOf(evaluations, artifact), [evaluations, artifact]);
-  return html`<${Card} title="Proof" note=${`The last ${count(evaluations.length)} comparisons with live, oldest first`}>${chart.times.length < 2 ? html`<${Empty} title="Too few comparisons to draw"><p>Each request that both answer adds one.</p><//>` : html`<div class="stack tight">
-    <${Chart} label="Share that surely agrees with live" times=${chart.times} lines=${chart.lines} height=${190} xLabel="Comparison" tick=${(/** @type {number} */ value) => count(value)} floor=${0.8} /><${Legend} lines=${chart.lines} /></div>`}<//>`;
+  return html`<${Card} title="Proof" note="How sure the agreement with live became, comparison by comparison">${chart.times.length < 2 ? html`<${Empty} title="Too few comparisons to draw"><p>Each request that both answer adds one.</p><//>` : html`<div class="stack tight">
+    <${Chart} label="Share that surely agrees with live" times=${chart.times} lines=${chart.lines} height=${190} xLabel="Comparison" numbers tick=${(/** @type {number} */ value) => count(value)} floor=${0.8} /><${Legend} lines=${chart.lines} /></div>`}<//>`;
 }
 
 /** @param {import("../types/api").ArtifactEvaluation[]} evaluations @param {import("../types/api").Artifact} artifact */
@@ -92,12 +92,17 @@ export function proofOf(evaluations, artifact) {
   /** @type {number[]} */ const times = [];
   /** @type {number[]} */ const agreed = [];
   /** @type {number[]} */ const sure = [];
-  for (const one of oldest) {
-    compared++;
-    if (!one.agreed) differences++;
+  const add = () => {
     times.push(compared);
     agreed.push(1 - differences / compared);
     sure.push(Math.max(0, 1 - (Math.log(20) + differences * Math.log(10)) / (0.9 * compared)));
+  };
+  // Where nothing had differed before the list begins, the curve is known from the start.
+  if (differences === 0) { const before = compared; for (let i = 1; i <= 80 && i < before; i++) { compared = Math.max(1, Math.round((before * i) / 81)); if (compared !== times[times.length - 1]) add(); } compared = before; }
+  for (const one of oldest) {
+    compared++;
+    if (!one.agreed) differences++;
+    add();
   }
   const format = (/** @type {number | null} */ value) => percentFine(value);
   return { times, lines: [

@@ -3,7 +3,7 @@ import { html, useState } from "../view.js";
 import { TextField, Segments } from "../parts/form.js";
 import { Notice } from "../parts/states.js";
 import { go } from "../router.js";
-import { acceptInvitation, enterAsPerson, enterWithKey, visitor } from "../store/session.js";
+import { acceptInvitation, enterAsPerson, enterWithKey, rememberPerson, visitor } from "../store/session.js";
 import { useCell } from "../store/use.js";
 
 /** @param {{ here: import("../router.js").Place }} props */
@@ -47,6 +47,6 @@ export default function Login({ here }) {
       ${error && html`<${Notice} tone="bad" role="alert">${error.message} ${error.hint}<//>`}
       <button class="button primary" type="submit" disabled=${busy}>${busy ? "One moment…" : way === "invitation" ? "Join" : "Log in"}</button>
     </form>
-    <p class="small faint"><a class="link" href="/api/v1/auth/oidc/login?returnTo=/">Log in through your organisation's provider</a>, if one is set up.</p>
+    <p class="small faint"><a class="link" href="/api/v1/auth/oidc/login?returnTo=/" onClick=${() => rememberPerson(true)}>Log in through your organisation's provider</a>, if one is set up.</p>
   </div></main>`;
 }

@@ -47,8 +47,10 @@ export function Copy({ text, label = "Copy", short = false }) {
       setTimeout(() => setCopied(false), 1500);
     } catch { /* without leave to write, the text is there to be selected */ }
   }
-  return html`<button type="button" class="copy" onClick=${copy} aria-label=${`${label}: ${text}`} title=${text}>
-    <span class="truncate">${short ? shortId(text) : text}</span><${Icon} name=${copied ? "check" : "copy"} />
+  // What is read out has to hold what is seen, also where that is shortened.
+  const shown = short ? shortId(text) : text;
+  return html`<button type="button" class="copy" onClick=${copy} aria-label=${`${label}: ${shown}`} title=${text}>
+    <span class="truncate">${shown}</span><${Icon} name=${copied ? "check" : "copy"} />
     <span class="visually-hidden" role="status">${copied ? "Copied" : ""}</span></button>`;
 }
 

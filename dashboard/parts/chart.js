@@ -1,5 +1,6 @@
 // Charts over time. uPlot paints on a canvas, which says nothing to a screen reader: every chart comes with its table.
 import { html, useEffect, useRef } from "../view.js";
+import { clock } from "../format.js";
 import { repaint } from "../store/theme.js";
 import { useCell } from "../store/use.js";
 
@@ -19,10 +20,10 @@ function colourOf(variable) {
 const faded = (colour, alpha) => colour.replace(/^rgb\(([^)]*)\)$/, `rgba($1, ${alpha})`);
 
 /**
- * @param {{ label: string, times: number[], lines: Line[], kind?: "line" | "bars", height?: number, stacked?: boolean, tick?: (time: number) => string, xLabel?: string, floor?: number }} props
- * times in seconds, or plain numbers when `tick` writes them
+ * @param {{ label: string, times: number[], lines: Line[], kind?: "line" | "bars", height?: number, stacked?: boolean, tick?: (time: number) => string, xLabel?: string, floor?: number, numbers?: boolean }} props
+ * times in seconds; `numbers` when they are none
  */
-export function Chart({ label, times, lines, kind = "line", height = 180, stacked = false, tick, xLabel = "When", floor }) {
+export function Chart({ label, times, lines, kind = "line", height = 180, stacked = false, tick = (time) => clock(new Date(time * 1000).toISOString()), xLabel = "When", floor, numbers = false }) {
   const holder = useRef(/** @type {HTMLDivElement | null} */ (null));
   const painted = useCell(repaint);
   useEffect(() => {
@@ -34,15 +35,15 @@ export function Chart({ label, times, lines, kind = "line", height = 180, stacke
       const { default: UPlot } = await import("../vendor/uplot.js");
       const element = holder.current;
       if (gone || !element) return;
-      chart = new UPlot(/** @type {any} */ (optionsOf(UPlot, element.clientWidth, height, { lines, kind, stacked, tick, floor })), /** @type {any} */ ([times, ...(stacked ? stack(lines) : lines.map((line) => line.values))]), element);
+      chart = new UPlot(/** @type {any} */ (optionsOf(UPlot, element.clientWidth, height, { lines, kind, stacked, tick, floor, numbers })), /** @type {any} */ ([times, ...(stacked ? stack(lines) : lines.map((line) => line.values))]), element);
       observer = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height }));
       observer.observe(element);
     })();
     return () => { gone = true; observer?.disconnect(); chart?.destroy(); };
   }, [times, lines, kind, height, stacked, painted]);
   return html`<figure><div class="chart" ref=${holder} style=${{ height: `${height}px` }} role="img" aria-label=${label} />
-    <table class="visually-hidden"><caption>${label}</caption><thead><tr><th>${xLabel}</th>${lines.map((line) => html`<th>${line.label}</th>`)}</tr></thead>
-    <tbody>${times.slice(-60).map((time, i, shown) => html`<tr key=${time}><td>${tick ? tick(time) : new Date(time * 1000).toISOString()}</td>${lines.map((line) => html`<td>${line.format(line.values[times.length - shown.length + i])}</td>`)}</tr>`)}</tbody></table></figure>`;
+    <div class="visually-hidden"><table><caption>${label}</caption><thead><tr><th>${xLabel}</th>${lines.map((line) => html`<th>${line.label}</th>`)}</tr></thead>
+    <tbody>${times.slice(-60).map((time, i, shown) => html`<tr key=${time}><td>${tick(time)}</td>${lines.map((line) => html`<td>${line.format(line.values[times.length - shown.length + i])}</td>`)}</tr>`)}</tbody></table></div></figure>`;
 }
 
 /** Each line on top of those before it; painted from the last to the first, so that none covers another. @param {Line[]} lines */
@@ -52,8 +53,8 @@ function stack(lines) {
   return layers.reverse();
 }
 
-/** @param {any} UPlot @param {number} width @param {number} height @param {{ lines: Line[], kind: string, stacked: boolean, tick?: (time: number) => string, floor?: number }} what */
-function optionsOf(UPlot, width, height, { lines, kind, stacked, tick, floor }) {
+/** @param {any} UPlot @param {number} width @param {number} height @param {{ lines: Line[], kind: string, stacked: boolean, tick: (time: number) => string, floor?: number, numbers: boolean }} what */
+function optionsOf(UPlot, width, height, { lines, kind, stacked, tick, floor, numbers }) {
   const ink = colourOf("--ink-faint");
   const line = colourOf("--line");
   const font = "11px Geist, sans-serif";
@@ -63,10 +64,10 @@ function optionsOf(UPlot, width, height, { lines, kind, stacked, tick, floor }) 
   return {
     width, height, legend: { show: false }, padding: [8, 4, 0, 4],
     cursor: { points: { show: false }, drag: { x: false, y: false }, y: false },
-    scales: { x: { time: !tick, range: kind === "bars" ? (/** @type {any} */ _u, /** @type {number} */ least, /** @type {number} */ most) => { const gap = lines[0].values.length > 1 ? (most - least) / (lines[0].values.length - 1) : 1; return [least - gap / 2, most + gap / 2]; } : undefined },
+    scales: { x: { time: !numbers, range: kind === "bars" ? (/** @type {any} */ _u, /** @type {number} */ least, /** @type {number} */ most) => { const gap = lines[0].values.length > 1 ? (most - least) / (lines[0].values.length - 1) : 1; return [least - gap / 2, most + gap / 2]; } : undefined },
       y: { range: (/** @type {any} */ _u, /** @type {number} */ _least, /** @type {number} */ most) => [floor ?? 0, Math.max(most * 1.08, (floor ?? 0) + 1e-6)] } },
     axes: [
-      { stroke: ink, font, grid: { show: false }, ticks: { show: false }, size: 24, space: 64, values: tick ? (/** @type {any} */ _u, /** @type {number[]} */ values) => values.map((value) => tick(value)) : undefined },
+      { stroke: ink, font, grid: { show: false }, ticks: { show: false }, size: 24, space: 72, values: (/** @type {any} */ _u, /** @type {number[]} */ values) => values.map((value) => tick(value)) },
       { stroke: ink, font, grid: { stroke: line, width: 1 }, ticks: { show: false }, size: 56, space: 36, values: (/** @type {any} */ _u, /** @type {number[]} */ values) => values.map((value) => format(value)) },
     ],
     series: [{}, ...shown.map((item) => {

@@ -16,8 +16,8 @@ export function TextField({ label, value, onInput, hint, problem, rows, mono, au
   const input = (/** @type {Event} */ event) => onInput(/** @type {HTMLInputElement} */ (event.target).value);
   const focus = (/** @type {HTMLElement | null} */ element) => { if (autofocus && element && !element.dataset.focused) { element.dataset.focused = "true"; element.focus(); } };
   return html`<${Field} label=${label} hint=${hint} problem=${problem}>${(/** @type {string} */ id, /** @type {string | undefined} */ described) => rows
-    ? html`<textarea id=${id} ref=${focus} class=${mono ? "input mono" : "input"} rows=${rows} value=${value} onInput=${input} aria-describedby=${described} aria-invalid=${problem ? "true" : undefined} ...${rest} />`
-    : html`<input id=${id} ref=${focus} class=${mono ? "input mono" : "input"} value=${value} onInput=${input} aria-describedby=${described} aria-invalid=${problem ? "true" : undefined} ...${rest} />`}<//>`;
+    ? html`<textarea id=${id} ref=${focus} autofocus=${autofocus} class=${mono ? "input mono" : "input"} rows=${rows} value=${value} onInput=${input} aria-describedby=${described} aria-invalid=${problem ? "true" : undefined} ...${rest} />`
+    : html`<input id=${id} ref=${focus} autofocus=${autofocus} class=${mono ? "input mono" : "input"} value=${value} onInput=${input} aria-describedby=${described} aria-invalid=${problem ? "true" : undefined} ...${rest} />`}<//>`;
 }
 
 /** @param {{ label: string, value: string, onInput: (value: string) => void, options: Array<[string, string]>, hint?: any, problem?: string | null }} props */

@@ -37,10 +37,8 @@ function Both({ runId }) {
   if (loaded.error) return html`<${Failure} error=${loaded.error} retry=${loaded.reload} />`;
   if (!loaded.data) return html`<${Skeleton} lines=${3} />`;
   const { bundle, said } = loaded.data;
-  const sample = bundle?.bundle ?? bundle ?? {};
-  const { live, answer, said: liveSaid, ...input } = sample;
-  return html`<div class="diff"><div><h4 class="small faint">Input</h4><pre class="code wrap">${written(input.input ?? input)}</pre></div>
-    <div><h4 class="small faint">Live said</h4><pre class="code wrap">${written(live ?? answer ?? liveSaid ?? "not recorded")}</pre></div>
+  return html`<div class="diff"><div><h4 class="small faint">Input</h4><pre class="code wrap">${written(bundle?.bundle?.input ?? "Nothing is learned from this run.")}</pre></div>
+    <div><h4 class="small faint">Live said</h4><pre class="code wrap">${written(bundle?.bundle?.output ?? "not recorded")}</pre></div>
     <div><h4 class="small faint">The artifact said</h4><pre class="code wrap">${said === undefined ? "Only whether they agreed is recorded." : written(said)}</pre></div><p><${RunLink} run=${runId} /></p></div>`;
 }
 

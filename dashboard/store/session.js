@@ -17,9 +17,21 @@ function become(next) {
   scope.set(scope.value + 1);
 }
 
+const PERSON = "punk.person";
+
+/** That somebody logs in here is remembered, not who: an open gateway need not be asked for a session that it has not. @param {boolean} there */
+export function rememberPerson(there) {
+  try { if (there) localStorage.setItem(PERSON, "1"); else localStorage.removeItem(PERSON); } catch { /* asked every time then */ }
+}
+
+function mayBePerson() {
+  try { return localStorage.getItem(PERSON) !== null; } catch { return true; }
+}
+
 /** @param {LoggedIn} person */
 function becomePerson(person) {
   credentials.csrf = person.csrfToken;
+  rememberPerson(true);
   become({ kind: "person", person });
 }
 
@@ -30,9 +42,9 @@ export async function recognise() {
       await call("GET", "/api/v1/savings", { quiet: true });
       return become({ kind: "key" });
     }
-    // Most gateways on one's own machine are open: one question settles it, and an open one does not refuse it.
-    const session = await call("GET", "/api/v1/auth/session", { quiet: true }).catch(onlyRefusals);
+    const session = mayBePerson() ? await call("GET", "/api/v1/auth/session", { quiet: true }).catch(onlyRefusals) : null;
     if (session) return becomePerson(session);
+    rememberPerson(false);
     await call("GET", "/api/v1/savings", { quiet: true });
     become({ kind: "open" });
   } catch (error) {
@@ -81,6 +93,7 @@ export async function leave() {
   if (visitor.value.kind === "person") await post("/api/v1/auth/logout").catch(() => null);
   credentials.csrf = null;
   rememberKey(null);
+  rememberPerson(false);
   become({ kind: "stranger", reason: null });
 }
 

@@ -173,7 +173,7 @@ export async function verifyPacket(bytes, trust, shown) {
     ["leaves", "The log's leaves cover the whole run", () => { checkLeaves(packet); return `${packet.leaves.length} leaf${packet.leaves.length === 1 ? "" : "s"}`; }],
     ["inclusion", "The tenant's log contains them", async () => { proofs = await checkProofs(packet, trust); return `at ${proofs.map((proof) => proof.index).join(", ")} of a tree of ${proofs[0].size}`; }],
     ["statement", "The statement is about exactly this", async () => { await checkStatement(packet, proofs, trust); return "run, tree, events, policies and programs agree"; }],
-    ["texts", "Policies and programs are those that were recorded", async () => { await checkTexts(packet); return `${Object.keys(packet.policies).length} policies, ${Object.keys(packet.artifacts).length} programs`; }],
+    ["texts", "Policies and programs are those that were recorded", async () => { await checkTexts(packet); return `policies: ${Object.keys(packet.policies).length}, programs: ${Object.keys(packet.artifacts).length}`; }],
   ];
   if (shown) steps.push(["shown", "This page shows what the packet proves", () => checkShown(packet, shown)]);
   for (const [step, title, check] of steps) {
