@@ -38,7 +38,9 @@ function Missing({ path }) {
 }
 
 watchPending();
-render(html`<${App} />`, /** @type {HTMLElement} */ (document.getElementById("app")));
+const root = /** @type {HTMLElement} */ (document.getElementById("app"));
+root.replaceChildren(); // the bones of index.html
+render(html`<${App} />`, root);
 // The first page is fetched while it is found out who looks.
 const [first = ""] = place.value.segments;
 PAGES.find((page) => page.path === first)?.load().catch(() => null);
