@@ -10,7 +10,7 @@ import { follow, feedState } from "../store/live.js";
 import { buckets, latencies, mixOf, readDays, readLatest, readTotal } from "../store/usage.js";
 import { useCell, useLoad } from "../store/use.js";
 
-const FEED = 12;
+const FEED = 10;
 
 export default function Overview() {
   const [range, setRange] = useState("14");

@@ -2,6 +2,7 @@
 import { html, useEffect, useRef } from "../view.js";
 import { clock } from "../format.js";
 import { repaint } from "../store/theme.js";
+import { tip } from "./chart-tip.js";
 import { useCell } from "../store/use.js";
 
 /** @typedef {{ label: string, colour: string, values: Array<number | null>, format: (value: number | null) => string, dash?: number[] }} Line */
@@ -45,7 +46,7 @@ export function Chart({ label, times, lines, kind = "line", height = 180, stacke
       const UPlot = await charts();
       const element = holder.current;
       if (gone || !element) return;
-      chart = new UPlot(/** @type {any} */ (optionsOf(UPlot, element.clientWidth, height, { lines, kind, stacked, tick, floor, numbers })), /** @type {any} */ ([times, ...(stacked ? stack(lines) : lines.map((line) => line.values))]), element);
+      chart = new UPlot(/** @type {any} */ ({ ...optionsOf(UPlot, element.clientWidth, height, { lines, kind, stacked, tick, floor, numbers }), plugins: [tip(times, lines, tick)] }), /** @type {any} */ ([times, ...(stacked ? stack(lines) : lines.map((line) => line.values))]), element);
       observer = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height }));
       observer.observe(element);
     })();
