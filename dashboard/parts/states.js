@@ -24,7 +24,7 @@ export function Notice({ tone = "quiet", title, children, action, role }) {
 /** What the gateway said, in its words, with its hint. @param {{ error: any, what?: string, retry?: () => void }} props */
 export function Failure({ error, what = "This could not be loaded.", retry }) {
   const missing = error.status === 403;
-  return html`<${Notice} tone=${missing ? "warn" : "bad"} role="alert" title=${missing ? "You may not see this." : what}
+  return html`<${Notice} tone=${missing ? "warn" : "bad"} role="alert" title=${missing ? "This takes a permission that you do not have." : what}
     action=${retry && !missing && html`<button class="button small" type="button" onClick=${retry}>Try again</button>`}>
     <span>${error.message} ${error.hint}</span>
     ${error.runId && html` <a class="link" href=${`#/runs/${error.runId}`}>Look at the run</a>`}
