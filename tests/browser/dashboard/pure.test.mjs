@@ -1,7 +1,7 @@
 // What the dashboard computes without a browser: how things are written, and what a search means.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ago, duration, percent, quantile, shortId, usd } from "../../../dashboard/format.js";
+import { ago, duration, percent, quantile, sentence, shortId, usd } from "../../../dashboard/format.js";
 import { fits, readSearch, writeSearch } from "../../../dashboard/store/run-search.js";
 
 test("money keeps the digits that matter, and what nobody knows is not zero", () => {
@@ -38,4 +38,8 @@ test("a run of the feed is in a list exactly if it fits the filters", () => {
   assert.ok(fits(run, { route: "live", key: "key_1", since: "2026-11-17T10:00:00.000Z" }));
   assert.ok(!fits(run, { until: "2026-11-17T10:00:00.000Z" }));
   assert.ok(!fits(run, { agent: "other" }));
+});
+
+test("what the gateway says is read as a sentence, and names stay as they are", () => {
+  assert.deepEqual(["there is nothing at this path", "metadata.key is too long", "Use another.", ""].map(sentence), ["There is nothing at this path.", "metadata.key is too long.", "Use another.", ""]);
 });
