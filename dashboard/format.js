@@ -80,3 +80,10 @@ export function quantile(sorted, share) {
   if (sorted.length === 0) return null;
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
 }
+
+/** The gateway writes fragments, for programs and logs; people read sentences. @param {string | null | undefined} text */
+export function sentence(text) {
+  if (!text) return "";
+  const begun = /^[a-z]+[ ,]/.test(text) ? text[0].toUpperCase() + text.slice(1) : text;
+  return /[.!?:]$/.test(begun) ? begun : `${begun}.`;
+}

@@ -27,6 +27,13 @@ function Lazy({ load, here, title }) {
   const [state, setState] = useState(/** @type {{ Page: any, error: any }} */ ({ Page: null, error: null }));
   const begin = () => load().then((module) => setState({ Page: module.default, error: null }), (error) => setState({ Page: null, error }));
   useEffect(() => { begin(); }, []);
+  // Another page begins at its top, and is what a screen reader goes on with.
+  useEffect(() => {
+    if (!state.Page) return;
+    scrollTo(0, 0);
+    const main = document.getElementById("main");
+    if (main && !main.contains(document.activeElement) && document.activeElement !== document.body) main.focus({ preventScroll: true });
+  }, [state.Page]);
   useEffect(() => { if (title) document.title = `${title} · Punk`; }, [title]);
   if (state.error) return html`<${Failure} error=${{ message: "A part of the dashboard could not be fetched.", hint: "The gateway may have been replaced by another version: load the page again." }} retry=${() => location.reload()} />`;
   return state.Page ? html`<${state.Page} here=${here} />` : html`<${Skeleton} lines=${8} />`;
@@ -38,7 +45,9 @@ function Missing({ path }) {
 }
 
 watchPending();
-render(html`<${App} />`, /** @type {HTMLElement} */ (document.getElementById("app")));
+const root = /** @type {HTMLElement} */ (document.getElementById("app"));
+root.replaceChildren(); // the bones of index.html
+render(html`<${App} />`, root);
 // The first page is fetched while it is found out who looks.
 const [first = ""] = place.value.segments;
 PAGES.find((page) => page.path === first)?.load().catch(() => null);

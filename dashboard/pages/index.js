@@ -2,7 +2,7 @@
 //
 // To add a page: a file in this folder that exports a component, and a line here.
 
-/** @typedef {{ path: string, title: string, icon: string, key: string, group: string, load: () => Promise<{ default: any }>, more?: string[], hidden?: boolean }} Page */
+/** @typedef {{ path: string, title: string, icon: string, key: string, group: string, load: () => Promise<{ default: any }> }} Page */
 
 /** @type {Page[]} */
 export const PAGES = [

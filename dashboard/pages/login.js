@@ -1,5 +1,6 @@
 // Login: with a key, as a person, or through the provider that the gateway knows. Also where invitations are accepted.
 import { html, useState } from "../view.js";
+import { sentence } from "../format.js";
 import { TextField, Segments } from "../parts/form.js";
 import { Notice } from "../parts/states.js";
 import { go } from "../router.js";
@@ -44,7 +45,7 @@ export default function Login({ here }) {
       ${way === "invitation" && html`<${TextField} key="token" label="Invitation" required mono value=${values.token} onInput=${set("token")} hint="What whoever invited you handed over." />
         <${TextField} key="name" label="Your name" autocomplete="name" value=${values.name} onInput=${set("name")} />
         <${TextField} key="new" label="Password" type="password" autocomplete="new-password" required value=${values.password} onInput=${set("password")} hint="12 characters or more; the one you have, if you are known here." />`}
-      ${error && html`<${Notice} tone="bad" role="alert">${error.message} ${error.hint}<//>`}
+      ${error && html`<${Notice} tone="bad" role="alert">${sentence(error.message)} ${sentence(error.hint)}<//>`}
       <button class="button primary" type="submit" disabled=${busy}>${busy ? "One moment…" : way === "invitation" ? "Join" : "Log in"}</button>
     </form>
     <p class="small faint"><a class="link" href="/api/v1/auth/oidc/login?returnTo=/" onClick=${() => rememberPerson(true)}>Log in through your organisation's provider</a>, if one is set up.</p>

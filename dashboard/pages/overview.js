@@ -7,13 +7,14 @@ import { Card, PageHead } from "../parts/page.js";
 import { Segments } from "../parts/form.js";
 import { Empty, Failure, Skeleton } from "../parts/states.js";
 import { follow, feedState } from "../store/live.js";
-import { buckets, latencies, mixOf, readDays, readLatest } from "../store/usage.js";
+import { buckets, latencies, mixOf, readDays, readLatest, readTotal } from "../store/usage.js";
 import { useCell, useLoad } from "../store/use.js";
 
-const FEED = 12;
+const FEED = 10;
 
 export default function Overview() {
   const [range, setRange] = useState("14");
+  const total = useLoad((signal) => readTotal(Number(range), signal), [range]);
   const days = useLoad((signal) => readDays(Number(range), signal), [range]);
   const latest = useLoad(readLatest, []);
   const [fresh, setFresh] = useState(/** @type {any[]} */ ([]));
@@ -25,16 +26,16 @@ export default function Overview() {
       if (answered.length === 0) return;
       setFresh((before) => [...answered, ...before].slice(0, 400));
       // The sums follow a little later: once for many runs.
-      timer ??= setTimeout(() => { timer = undefined; days.reload(); }, 2500);
+      timer ??= setTimeout(() => { timer = undefined; total.reload(); days.reload(); }, 2500);
     });
     return () => { clearTimeout(timer); stop(); };
-  }, [days.reload]);
+  }, [total.reload, days.reload]);
   const runs = useMemo(() => merge(fresh, latest.data ?? []), [fresh, latest.data]);
-  const isNew = days.data !== null && latest.data !== null && days.data.total.totalRuns === 0 && runs.length === 0;
+  const isNew = total.data !== null && latest.data !== null && total.data.totalRuns === 0 && runs.length === 0;
   return html`<${PageHead} title="Overview" about="What your agents asked, how it was answered, and what that saved."
       actions=${html`<${Segments} label="Days" value=${range} onChange=${setRange} options=${[["7", "7 days"], ["14", "14 days"], ["30", "30 days"]]} />`} />
     ${isNew ? html`<${Welcome} />` : html`<div class="stack">
-      <${Figures} days=${days} />
+      <${Figures} sums=${total} />
       <div class="columns"><div class="stack">
         <${Mix} days=${days} runs=${runs} loaded=${latest.data !== null} />
         <div class="columns even"><${Money} days=${days} /><${Latency} runs=${runs} error=${latest.error} loading=${latest.data === null} retry=${latest.reload} /></div>
@@ -47,11 +48,11 @@ function merge(fresh, known) {
   return [...fresh, ...known.filter((run) => !seen.has(run.id))].slice(0, 400);
 }
 
-/** @param {{ days: any }} props */
-function Figures({ days }) {
-  if (days.error && !days.data) return html`<${Failure} error=${days.error} what="The sums could not be loaded." retry=${days.reload} />`;
-  if (!days.data) return html`<dl class="stats" aria-busy="true">${["Saved", "Spent", "Answered without the model", "Runs", "Held back"].map((label) => html`<div class="stat" key=${label}><dt>${label}</dt><dd><span class="bone" style=${{ width: "60%", height: "1.4rem", margin: "0.3rem 0" }} /><span class="note">${"\u00a0"}</span></dd></div>`)}</dl>`;
-  const { total } = days.data;
+/** @param {{ sums: any }} props */
+function Figures({ sums }) {
+  if (sums.error && !sums.data) return html`<${Failure} error=${sums.error} what="The sums could not be loaded." retry=${sums.reload} />`;
+  if (!sums.data) return html`<dl class="stats" aria-busy="true">${["Saved", "Spent", "Answered without the model", "Runs", "Held back"].map((label) => html`<div class="stat" key=${label}><dt>${label}</dt><dd><span class="bone" style=${{ width: "60%", height: "1.4rem", margin: "0.3rem 0" }} /><span class="note">${"\u00a0"}</span></dd></div>`)}</dl>`;
+  const total = sums.data;
   const answered = total.liveRuns + total.optimizedRuns;
   const whole = total.totalCostUsd + total.totalSavedUsd;
   return html`<dl class="stats">

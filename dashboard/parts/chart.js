@@ -2,9 +2,20 @@
 import { html, useEffect, useRef } from "../view.js";
 import { clock } from "../format.js";
 import { repaint } from "../store/theme.js";
+import { tip } from "./chart-tip.js";
 import { useCell } from "../store/use.js";
 
 /** @typedef {{ label: string, colour: string, values: Array<number | null>, format: (value: number | null) => string, dash?: number[] }} Line */
+
+/** The library and its style come with the first chart. @type {Promise<any> | null} */
+let loading = null;
+function charts() {
+  loading ??= Promise.all([import("../vendor/uplot.js"), new Promise((resolve) => {
+    const sheet = Object.assign(document.createElement("link"), { rel: "stylesheet", href: "/assets/vendor/uplot.css", onload: resolve, onerror: resolve });
+    document.head.append(sheet);
+  })]).then(([library]) => library.default);
+  return loading;
+}
 
 /** A canvas does not know variables: the colour is read off an element that uses it. @param {string} variable */
 function colourOf(variable) {
@@ -32,10 +43,10 @@ export function Chart({ label, times, lines, kind = "line", height = 180, stacke
     /** @type {ResizeObserver | null} */
     let observer = null;
     (async () => {
-      const { default: UPlot } = await import("../vendor/uplot.js");
+      const UPlot = await charts();
       const element = holder.current;
       if (gone || !element) return;
-      chart = new UPlot(/** @type {any} */ (optionsOf(UPlot, element.clientWidth, height, { lines, kind, stacked, tick, floor, numbers })), /** @type {any} */ ([times, ...(stacked ? stack(lines) : lines.map((line) => line.values))]), element);
+      chart = new UPlot(/** @type {any} */ ({ ...optionsOf(UPlot, element.clientWidth, height, { lines, kind, stacked, tick, floor, numbers }), plugins: [tip(times, lines, tick)] }), /** @type {any} */ ([times, ...(stacked ? stack(lines) : lines.map((line) => line.values))]), element);
       observer = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height }));
       observer.observe(element);
     })();

@@ -7,7 +7,12 @@ import { RouteBadge, RunLink, Status } from "./bits.js";
 /** @typedef {import("../types/api").Run} Run */
 
 /** @param {import("../types/api").Verdict | null | undefined} verdict */
-export const ruleOf = (verdict) => (verdict ? `${verdict.policy}${verdict.rule === null || verdict.rule === undefined ? "" : `, rule ${verdict.rule}`}` : "");
+export function ruleOf(verdict) {
+  if (!verdict) return "";
+  if (verdict.rule !== null && verdict.rule !== undefined) return `${verdict.policy}, rule ${verdict.rule}`;
+  // Of a policy's own name, no rule means what it says otherwise; names with a colon are other voices.
+  return verdict.policy.includes(":") || verdict.policy === "built-in" ? verdict.policy : `${verdict.policy}, where no rule of it applies`;
+}
 
 /** @param {{ run: Run }} props */
 export function DecisionPath({ run }) {

@@ -1,5 +1,6 @@
 // Fields of forms. Every field has a label, and what the gateway refused is told at the field that it named.
 import { html, useState } from "../view.js";
+import { sentence } from "../format.js";
 
 let last = 0;
 
@@ -39,4 +40,4 @@ export const Segments = ({ label, value, options, onChange }) => html`<div class
   ${options.map(([key, text]) => html`<button type="button" key=${key} aria-pressed=${String(key === value)} onClick=${() => onChange(key)}>${text}</button>`)}</div>`;
 
 /** The message for a field that an error names. @param {any} error @param {string} name */
-export const problemOf = (error, name) => (error?.param === name || error?.param?.endsWith(`.${name}`) ? error.message : null);
+export const problemOf = (error, name) => (error?.param === name || error?.param?.endsWith(`.${name}`) ? sentence(error.message) : null);

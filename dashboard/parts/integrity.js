@@ -17,11 +17,11 @@ export function Integrity({ runId, events, finished }) {
   async function verify() {
     setState((before) => ({ ...before, busy: true, error: null }));
     try {
-      const { verifyPacket } = await import("../verify/packet.js");
+      const { LEFT_OUT, verifyPacket } = await import("../verify/packet.js");
       const { readTrust, hasEd25519 } = await import("../verify/trust.js");
       const bytes = new Uint8Array(await (await send("GET", `/api/v1/runs/${runId}/evidence-packet`)).arrayBuffer());
       const trust = trustText.trim() && (await hasEd25519()) ? await readTrust(trustText) : null;
-      setState({ result: await verifyPacket(bytes, trust, events), error: null, bytes, busy: false });
+      setState({ result: { ...(await verifyPacket(bytes, trust, events)), leftOut: LEFT_OUT }, error: null, bytes, busy: false });
     } catch (/** @type {any} */ error) {
       setState({ result: null, error: error.hint === undefined ? { message: error.message, hint: "" } : error, bytes: null, busy: false });
     }
@@ -51,7 +51,7 @@ function Result({ result }) {
       <strong>${!result.valid ? "Broken" : signed ? "Valid and signed" : "Valid"}</strong></p>
     <ul class="findings">${result.findings.map((/** @type {any} */ finding) => html`<li key=${finding.step} data-state=${finding.state}>
       <${Icon} name=${finding.state === "held" ? "check" : finding.state === "broken" ? "close" : "info"} /><div>${finding.title}${finding.code && html` <code>${finding.code}</code>`}<br /><span class="small faint wrap-anywhere">${finding.detail}</span></div>
-      <span class="visually-hidden">${finding.state}</span></li>`)}</ul></div>`;
+      <span class="visually-hidden">${finding.state}</span></li>`)}</ul>${result.valid && html`<p class="small faint">${result.leftOut}</p>`}</div>`;
 }
 
 /** @param {Uint8Array | null} bytes @param {string} runId */

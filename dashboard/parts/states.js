@@ -1,5 +1,6 @@
 // What a page shows instead of its content: bones while it loads, what to do when there is nothing, and why it failed.
 import { html } from "../view.js";
+import { sentence } from "../format.js";
 import { Icon } from "./icon.js";
 
 /** @param {{ lines?: number, label?: string }} props */
@@ -24,9 +25,9 @@ export function Notice({ tone = "quiet", title, children, action, role }) {
 /** What the gateway said, in its words, with its hint. @param {{ error: any, what?: string, retry?: () => void }} props */
 export function Failure({ error, what = "This could not be loaded.", retry }) {
   const missing = error.status === 403;
-  return html`<${Notice} tone=${missing ? "warn" : "bad"} role="alert" title=${missing ? "You may not see this." : what}
+  return html`<${Notice} tone=${missing ? "warn" : "bad"} role="alert" title=${missing ? "This takes a permission that you do not have." : what}
     action=${retry && !missing && html`<button class="button small" type="button" onClick=${retry}>Try again</button>`}>
-    <span>${error.message} ${error.hint}</span>
+    <span>${sentence(error.message)} ${sentence(error.hint)}</span>
     ${error.runId && html` <a class="link" href=${`#/runs/${error.runId}`}>Look at the run</a>`}
   <//>`;
 }

@@ -3,7 +3,7 @@ import { html } from "../view.js";
 import { Empty, Failure, Skeleton } from "./states.js";
 
 /**
- * @param {{ label: string, list: { items: any[], next: string | null, error: any, loading: boolean, begun: boolean, more: () => void, reload: () => void }, head: any, row: (item: any) => any, empty: any, keyOf?: (item: any) => string }} props
+ * @param {{ label: string, list: { items: any[], next: string | null, error: any, loading: boolean, begun: boolean, more: () => void, reload: () => void }, head: any, row: (item: any) => any, empty: any }} props
  */
 export function PagedTable({ label, list, head, row, empty }) {
   if (list.error && list.items.length === 0) return html`<div class="body"><${Failure} error=${list.error} what=${`${label} could not be loaded.`} retry=${list.reload} /></div>`;

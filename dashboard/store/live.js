@@ -48,6 +48,13 @@ function disconnect() {
   feedState.set("off");
 }
 
+// A browser opens some six connections to a host: tabs that nobody looks at must not hold them all. Who comes back is told
+// what happened meanwhile, from the last event that was seen.
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) { connection?.abort(); connection = null; feedState.set("off"); }
+  else if (!connection && listeners.size > 0) connect();
+});
+
 scope.listen(() => {
   if (!connection) return;
   disconnect();

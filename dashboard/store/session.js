@@ -1,5 +1,5 @@
 // Who looks: nobody in particular (an open gateway), somebody with a key, or a person who logged in.
-import { ApiError, call, credentials, get, post, refusals, rememberKey } from "../api.js";
+import { ApiError, call, credentials, post, refusals, rememberKey } from "../api.js";
 import { Cell } from "../view.js";
 
 /** @typedef {import("../types/api").LoggedIn} LoggedIn */
@@ -64,7 +64,6 @@ function onlyRefusals(error) {
 
 /** @param {string} key */
 export async function enterWithKey(key) {
-  await call("GET", "/api/v1/openapi.json", { key, quiet: true });
   try {
     await call("GET", "/api/v1/savings", { key, quiet: true });
   } catch (error) {
@@ -105,15 +104,7 @@ export async function bearer() {
   return /** @type {string} */ (answer.access_token);
 }
 
-/** What this visitor may do is the gateway's to say; a person's role decides only what is offered. */
-export function role() {
-  const now = visitor.value;
-  return now.kind === "person" ? (now.person.organisation?.role ?? "viewer") : null;
-}
-
 // A session that ended while a page was open: ask again, and come back to the same page.
 refusals.listen(() => {
   if (visitor.value.kind !== "stranger" && visitor.value.kind !== "unknown") become({ kind: "stranger", reason: "Your session has ended. Log in to go on where you were." });
 });
-
-export const health = () => get("/health");

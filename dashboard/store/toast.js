@@ -1,4 +1,5 @@
 // Short messages about what was just done.
+import { sentence } from "../format.js";
 import { Cell } from "../view.js";
 
 /** @typedef {{ id: number, tone: "good" | "bad", title: string, text: string }} Toast */
@@ -32,7 +33,7 @@ export async function attempt(what, work, done) {
     if (done) tell(done);
     return result;
   } catch (/** @type {any} */ error) {
-    add("bad", `${what} did not work`, [error.message, error.hint].filter(Boolean).join(" "));
+    add("bad", `${what} did not work`, `${sentence(error.message)} ${sentence(error.hint)}`);
     return null;
   }
 }

@@ -27,12 +27,16 @@ async function sumsOf(day, isOver, signal) {
   return sums;
 }
 
-/** @param {number} number @param {AbortSignal} signal @returns {Promise<{ days: string[], sums: Sums[], total: Sums }>} */
+/** All of those days together. @param {number} number @param {AbortSignal} signal @returns {Promise<Sums>} */
+export function readTotal(number, signal) {
+  const days = lastDays(number);
+  return get("/api/v1/savings", { from: days[0], to: days[days.length - 1] }, signal);
+}
+
+/** Each of them. @param {number} number @param {AbortSignal} signal @returns {Promise<{ days: string[], sums: Sums[] }>} */
 export async function readDays(number, signal) {
   const days = lastDays(number);
-  const total = get("/api/v1/savings", { from: days[0], to: days[days.length - 1] }, signal);
-  const sums = Promise.all(days.map((day, i) => sumsOf(day, i < days.length - 1, signal)));
-  return { days, sums: await sums, total: await total };
+  return { days, sums: await Promise.all(days.map((day, i) => sumsOf(day, i < days.length - 1, signal))) };
 }
 
 /** The latest runs that asked for something, newest first. @param {AbortSignal} signal @returns {Promise<Run[]>} */

@@ -11,7 +11,7 @@ import { LOG_KEY, isIncluded, readNote, readProof, signatureHolds } from "./note
 /** @typedef {import("./note.js").Proof} Proof */
 /** @typedef {import("./trust.js").Trust} Trust */
 
-export const LEFT_OUT = "Decisions are not decided again and learned programs are not executed again here; `punk verify` does both, offline.";
+export const LEFT_OUT = "Decisions are not decided again and learned programs are not executed again here; punk verify does both, offline.";
 
 export class Broken extends Error {
   /** @param {string} code @param {string} detail */

@@ -4,6 +4,7 @@ mod agents;
 mod approvals;
 mod audit;
 mod budgets;
+mod demo;
 mod exceptions;
 mod gateway;
 mod learn;
@@ -28,6 +29,7 @@ pub(crate) use agents::AgentsCommand;
 pub(crate) use approvals::{ApprovalsCommand, Status};
 pub(crate) use audit::{AuditCommand, AuditCompareArgs, AuditExportArgs, AuditVerifyArgs};
 pub(crate) use budgets::{AddBudgetArgs, BudgetsCommand};
+pub(crate) use demo::DemoArgs;
 pub(crate) use exceptions::{AddExceptionArgs, ExceptionsCommand};
 pub(crate) use gateway::GatewayArgs;
 pub(crate) use learn::LearnCommand;
@@ -49,6 +51,8 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Run the gateway: agents point their OpenAI client at it
     Serve,
+    /// See what Punk does in two minutes: a support agent from its first call to its proof, offline
+    Demo(DemoArgs),
     /// Work on jobs in the background, beside any number of others on one Postgres database
     Worker,
     /// Check an evidence packet, or a whole ledger, offline

@@ -27,7 +27,7 @@ pub(crate) fn run(common: &Common, command: &KeysCommand) -> Result<Answer, Fail
 }
 
 /// The trust file of a tenant's log. A retired key is left out: what it signed can be exported again under the new one.
-fn trust(ring: &KeyRing, log_name: &str, tenant: TenantId) -> Result<Answer, Failure> {
+pub(crate) fn trust(ring: &KeyRing, log_name: &str, tenant: TenantId) -> Result<Answer, Failure> {
     let key = ring.signing_key().ok_or_else(|| {
         Failure::new(Exit::No, "punk_no_key", format!("there is no log key in {}", ring.folder().display()))
             .hint("`punk serve` makes one when it first starts, and so does `punk keys generate log`")

@@ -22,6 +22,7 @@ mod budgets;
 mod clock;
 mod completions;
 mod config_command;
+mod demo;
 mod doctor;
 mod exceptions;
 mod exit;
@@ -91,6 +92,7 @@ fn run(args: &Args) -> Result<Answer, Failure> {
     match &args.command {
         None => Ok(overview::run()),
         Some(Command::Serve) => serve::run(&args.common),
+        Some(Command::Demo(command)) => demo::run(&args.common, command),
         Some(Command::Worker) => worker::run(&args.common),
         Some(Command::Verify(command)) => verify::run(command),
         Some(Command::Withhold(command)) => withhold::run(command),

@@ -39,11 +39,40 @@ pub(crate) fn run(common: &Common) -> Result<Answer, Failure> {
     runtime::block_on(serve(&settings, handed, guard.mask()))
 }
 
+/// A gateway that is ready to answer, and the work beside it.
+pub(crate) struct Ready {
+    pub(crate) server: Server,
+    background: Option<Background>,
+    drain: Drain,
+}
+
+impl Ready {
+    /// Serves and works until `stop`. Returns how many connections had to be cut.
+    pub(crate) async fn run(self, stop: Stop) -> usize {
+        run_both(self.server, self.background, stop, self.drain).await
+    }
+}
+
 async fn serve(
     settings: &Arc<Settings>,
     handed: Option<TcpListener>,
     log_mask: &Mask,
 ) -> Result<Answer, Failure> {
+    let ready = prepare(settings, handed, log_mask).await?;
+    let cut = until_stopped(|stop| {
+        announce(&format!("Punk listens on http://{}", ready.server.address));
+        ready.run(stop)
+    });
+    let cut = cut.await?;
+    Ok(Answer::success("stopped\n", json!({ "stopped": true, "connectionsCut": cut })))
+}
+
+/// A gateway as it is configured, that takes its address and makes what it needs.
+pub(crate) async fn prepare(
+    settings: &Arc<Settings>,
+    handed: Option<TcpListener>,
+    log_mask: &Mask,
+) -> Result<Ready, Failure> {
     let address = SocketAddr::new(settings.host(), settings.port());
     let build = Build { version: version::VERSION, commit: version::COMMIT, target: version::TARGET };
     let admin = users::first_administrator(settings)?;
@@ -113,12 +142,7 @@ async fn serve(
         tracing::warn!("no API key is set: whoever reaches this address may call");
     }
     let drain = Drain { delay: settings.drain_delay(), patience: settings.drain(), socket };
-    let cut = until_stopped(|stop| {
-        announce(&format!("Punk listens on http://{}", server.address));
-        run_both(server, background, stop, drain)
-    });
-    let cut = cut.await?;
-    Ok(Answer::success("stopped\n", json!({ "stopped": true, "connectionsCut": cut })))
+    Ok(Ready { server, background, drain })
 }
 
 /// How people log in. Where there is a first administrator, somebody can.

@@ -15,6 +15,11 @@ pub(crate) fn load(common: &Common) -> Result<Settings, Failure> {
     problems_or_settings(common).map_err(Failure::configuration)
 }
 
+/// What these flags alone come to: neither a file nor the environment is looked at.
+pub(crate) fn of_flags(flags: Vec<config::Flag>) -> Result<Settings, Failure> {
+    config::load(&Sources { flags, ..Sources::default() }).map_err(Failure::configuration)
+}
+
 /// The same for who wants to look at the problems.
 pub(crate) fn problems_or_settings(common: &Common) -> Result<Settings, Problems> {
     let environment: Vec<(OsString, OsString)> = std::env::vars_os().collect();

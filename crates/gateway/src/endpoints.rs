@@ -551,15 +551,15 @@ fn server() -> Vec<Endpoint> {
                 Content::Object(&["openapi", "paths"]),
             ),
         Endpoint::new(SERVER, Method::GET, "/docs", "getDocs", docs::page)
-            .summary("This document, for people")
+            .summary("The documentation, for people")
             .answers_with(StatusCode::OK, "A page.", Content::Other("text/html")),
-        Endpoint::new(SERVER, Method::GET, "/docs/{file}", "getDocsFile", docs::file)
-            .summary("What the page is made of")
-            .param::<docs::FileName>("file", "`docs.css` or `docs.js`.")
+        Endpoint::new(SERVER, Method::GET, "/docs/{*path}", "getDocsPage", docs::file)
+            .summary("A page of it; `/docs/api` is this document, for people")
+            .param::<String>("path", "The path of a page, such as `how-to/policies`.")
             .answers_with(
                 StatusCode::OK,
-                "A style sheet or a script.",
-                Content::Others(&["text/css", "text/javascript"]),
+                "A page, a style sheet or a script.",
+                Content::Others(&["text/html", "text/css", "text/javascript"]),
             ),
     ]
 }

@@ -1,4 +1,7 @@
-//! The reference of the REST interface as Markdown, made from the OpenAPI document.
+//! The reference of the REST interface as Markdown, made from the OpenAPI document; those of errors and events are beside it.
+
+pub mod errors;
+pub mod events;
 
 use std::fmt::Write as _;
 
@@ -12,7 +15,7 @@ pub fn markdown() -> String {
     let document = document();
     let mut page = String::from(
         "# API reference\n\n\
-         Made from the table of endpoints; a test compares it. A running gateway serves the same at `/docs`, and as an OpenAPI\n\
+         Made from the table of endpoints; a test compares it. A running gateway serves the same at `/docs/api`, and as an OpenAPI\n\
          3.1 document at `/api/v1/openapi.json` ([openapi.json](openapi.json)).\n\n\
          - **Keys.** `Authorization: Bearer <key>` or `x-api-key: <key>`. A gateway without `PUNK_API_KEY` and without people asks for none.\n\
          - **Sessions.** People log in with a cookie, which counts on `/api/v1` alone; what changes something also needs `x-punk-csrf`.\n\

@@ -90,7 +90,7 @@ async fn every_wire_says_no_in_its_own_shape() {
 #[tokio::test]
 async fn the_docs_page_is_whole_and_asks_nobody_else() {
     let world = Setup::protected().start().await;
-    let page = world.send("GET", "/docs", &[], &Value::Null).await;
+    let page = world.send("GET", "/docs/api", &[], &Value::Null).await;
     let policy = page.header("content-security-policy").unwrap().to_owned();
     assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
     let mut text = String::from_utf8(page.body.to_vec()).unwrap();
