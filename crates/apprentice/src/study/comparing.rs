@@ -8,7 +8,6 @@ use super::made::{Changed, Correction, Evaluation, Occasion};
 use super::{Outcome, REST_MS, Study, avoided_key, later};
 use crate::news::{Compared, Lesson};
 use crate::study::outcome::Negative;
-use crate::tutor::agree;
 
 impl Study {
     /// Somebody corrected an answer.
@@ -49,7 +48,7 @@ impl Study {
         if made.course.stage() != Stage::Promoted {
             return;
         }
-        let agreed = agree(&compared.said, &lesson.output);
+        let agreed = self.comparator.agree(&compared.said, &lesson.output);
         let _ = made.course.turn(choice, lesson.run.as_bytes());
         let change = made.course.compared(agreed, 0.0);
         made.compared(lesson, Occasion::Audit, compared.version, agreed);
