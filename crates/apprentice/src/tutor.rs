@@ -59,6 +59,8 @@ enum Engine {
 pub struct Opinion {
     /// What it would say, if it is sure.
     pub said: Option<Value>,
+    /// The chance with which it expects to differ from live; zero where it cannot tell.
+    pub expected: f64,
     inner: Option<classify::Opinion>,
 }
 
@@ -159,14 +161,15 @@ impl Tutor {
                 let inner = learner.meet(input);
                 let sure = inner.as_ref().filter(|opinion| learner.classifier().is_sure(opinion));
                 let label = sure.and_then(|opinion| learner.classifier().labels.get(opinion.label as usize));
-                Opinion { said: label.map(|label| value_of(label)), inner }
+                let expected = sure.map_or(0.0, |opinion| learner.choice().expects(opinion.trust));
+                Opinion { said: label.map(|label| value_of(label)), expected, inner }
             }
             Engine::Compile { compiler, plans } => {
                 let answer = compiler.artifact().and_then(|artifact| answer_of(artifact, input));
                 let said = if *plans { answer.as_ref().and_then(plan::unflat) } else { answer };
-                Opinion { said, inner: None }
+                Opinion { said, ..Opinion::default() }
             }
-            Engine::Given { given } => Opinion { said: given.says(input).ok(), inner: None },
+            Engine::Given { given } => Opinion { said: given.says(input).ok(), ..Opinion::default() },
         }
     }
 

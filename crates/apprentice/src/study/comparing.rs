@@ -72,14 +72,21 @@ impl Study {
         }
     }
 
-    pub(super) fn shadowed(&mut self, agreed: bool, lesson: &Lesson, choice: u64, out: &mut Outcome) {
+    /// Whether it agreed with live, and with which chance it was expected not to.
+    pub(super) fn shadowed(
+        &mut self,
+        (agreed, expected): (bool, f64),
+        lesson: &Lesson,
+        choice: u64,
+        out: &mut Outcome,
+    ) {
         let Some(made) = &mut self.artifact else { return };
         if !matches!(made.course.stage(), Stage::Shadow | Stage::Eligible) {
             return;
         }
         let _ = made.course.turn(choice, lesson.run.as_bytes());
         let was = made.course.stage();
-        made.course.compared(agreed, 0.0);
+        made.course.compared(agreed, expected);
         made.compared(lesson, Occasion::Shadow, made.version, agreed);
         let is = made.course.stage();
         if is != was {

@@ -138,7 +138,8 @@ impl Study {
         if let Some(compared) = &lesson.compared {
             self.audited(compared, lesson, choice, out);
         } else if let Some(said) = opinion.said.as_ref().filter(|_| fitted) {
-            self.shadowed(self.comparator.agree(said, &lesson.output), lesson, choice, out);
+            let agreed = self.comparator.agree(said, &lesson.output);
+            self.shadowed((agreed, opinion.expected), lesson, choice, out);
         }
         let learned = tutor.learn(lesson.run, &lesson.task.input, &lesson.output, &opinion, self.aim());
         self.learned(tutor, learned.attempt, learned.version, (lesson.run, lesson.at), "punk", out);
