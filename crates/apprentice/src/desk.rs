@@ -149,7 +149,7 @@ impl Desk {
         out: &mut Outcome,
     ) -> Option<PatternId> {
         let id = match order {
-            Order::Retire(id) | Order::Synthesize(id) => *id,
+            Order::Retire(id) | Order::Synthesize(id) | Order::Compare(id, _) => *id,
             Order::Promote(id) | Order::RollBack(id) | Order::Quarantine(id) | Order::Release(id) => {
                 *self.by_artifact.get(id)?
             }

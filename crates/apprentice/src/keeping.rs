@@ -121,7 +121,7 @@ fn negative_entry(negative: &Negative) -> CacheWrite {
 
 /// What operators decided is on record by them.
 fn was_ordered(changed: &Changed) -> bool {
-    ["promoted by", "rolled back by", "quarantined by", "released by", "imported by"]
+    ["promoted by", "rolled back by", "quarantined by", "released by", "imported by", "compared otherwise by"]
         .iter()
         .any(|how| changed.reason.starts_with(how))
 }

@@ -34,6 +34,7 @@ mod view;
 pub use choice::choice_of;
 pub use executable::{ENGINE, Executable, ExecuteError, Style, reexecute, said};
 pub use handler::{LearningTick, ReplayEvaluation};
+pub use learning::comparator::Comparator;
 pub use news::{COMPARED, Compared, EXECUTED, Lesson, News, Order, REPLAYED, Replay, Served, order};
 pub use portable::{PORTABLE, Portable, PortableError};
 pub use replay::{Bundle, ReplayReport, bundle};
@@ -49,5 +50,5 @@ pub use study::{
 pub use task::{Loose, Task, Unlearnable};
 pub use template::{Mined, Skeleton};
 pub use tick::{Apprentice, Clock};
-pub use tutor::{Tutor, agree};
+pub use tutor::Tutor;
 pub use view::Learned;

@@ -3,6 +3,7 @@
 //! Only what went live teaches. Everything is read from the events of one run, in the tokenised form in which they are recorded.
 
 use artifact::fingerprint;
+use learning::comparator::Comparator;
 use ledger::{Event, Field};
 use schema::{ArtifactId, Digest, PatternId, Route, RunId, RunStatus, SideEffectLevel, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,8 @@ pub mod order {
     pub const RETIRED: &str = "audit.pattern_retired";
     /// An artifact is to be made of a pattern now.
     pub const SYNTHESIS: &str = "audit.pattern_synthesis_requested";
+    /// Answers of a pattern are compared like this from now on.
+    pub const COMPARATOR: &str = "audit.pattern_comparator_declared";
     /// An artifact is to serve.
     pub const PROMOTED: &str = "audit.artifact_promoted";
     /// An artifact is not to serve until it is proven anew.
@@ -84,12 +87,14 @@ pub enum News {
 }
 
 /// What somebody decided.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Order {
     /// See [`order::RETIRED`].
     Retire(PatternId),
     /// See [`order::SYNTHESIS`].
     Synthesize(PatternId),
+    /// See [`order::COMPARATOR`].
+    Compare(PatternId, Comparator),
     /// See [`order::PROMOTED`].
     Promote(ArtifactId),
     /// See [`order::ROLLED_BACK`].
@@ -356,6 +361,10 @@ fn ordered(r#type: &str, event: &Event) -> Option<Order> {
     match r#type {
         order::RETIRED => Some(Order::Retire(target.parse().ok()?)),
         order::SYNTHESIS => Some(Order::Synthesize(target.parse().ok()?)),
+        order::COMPARATOR => {
+            let comparator = serde_json::from_value(value(event, "comparator")?.clone()).ok()?;
+            Some(Order::Compare(target.parse().ok()?, comparator))
+        }
         order::PROMOTED => Some(Order::Promote(target.parse().ok()?)),
         order::ROLLED_BACK => Some(Order::RollBack(target.parse().ok()?)),
         order::QUARANTINED => Some(Order::Quarantine(target.parse().ok()?)),

@@ -6,7 +6,6 @@
 
 use std::num::NonZeroU32;
 
-use learning::comparator::Comparator;
 use ledger::{Event, sha256};
 use schema::{ArtifactId, Digest, RunId, Seq, TenantId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -100,7 +99,9 @@ impl Apprentice {
         let Some(text) = program_text(&*store, program.digest).await? else { return Ok(None) };
         let Ok(executable) = Executable::read(&text) else { return Ok(None) };
         let Some(pattern) = pattern_by(&*store, made.pattern).await? else { return Ok(None) };
-        let runs: Vec<RunId> = Loaded::read(&*store, pattern).await?.tutor.bundle().collect();
+        let Loaded { study, tutor, .. } = Loaded::read(&*store, pattern).await?;
+        let runs: Vec<RunId> = tutor.bundle().collect();
+        let compared_by = json!(study.comparator).to_string();
         let now = (self.clock)();
         let (mut report, mut commit) = (ReplayReport::default(), Commit::default());
         for run in runs {
@@ -111,7 +112,15 @@ impl Apprentice {
             let Some(bundle) = bundle(run, &events) else { continue };
             let output = bundle.output.to_string();
             let key = sha256(
-                &[program.digest.as_bytes(), bundle.input.as_bytes(), b"\0", output.as_bytes()].concat(),
+                &[
+                    program.digest.as_bytes(),
+                    bundle.input.as_bytes(),
+                    b"\0",
+                    output.as_bytes(),
+                    b"\0",
+                    compared_by.as_bytes(),
+                ]
+                .concat(),
             );
             let known = store.cached(CacheKind::Evaluation, key, now).await?.and_then(|row| match row.held {
                 CacheHeld::Value(bytes) => serde_json::from_slice::<Kept>(&bytes).ok(),
@@ -126,7 +135,7 @@ impl Apprentice {
                 }
                 None => {
                     let said = executable.says(&bundle.input).ok();
-                    let agreed = said.map(|said| Comparator::Exact.agree(&said, &bundle.output));
+                    let agreed = said.map(|said| study.comparator.agree(&said, &bundle.output));
                     let text = serde_json::to_vec(&Kept { agreed }).unwrap_or_default();
                     commit.cache.push(CacheWrite {
                         kind: CacheKind::Evaluation,

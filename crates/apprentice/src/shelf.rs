@@ -9,6 +9,7 @@ use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use learning::comparator::Comparator;
 use learning::course::{Course, Stage, Turn};
 use schema::{ArtifactId, Digest, MicroUsd, PatternId, RunId, TenantId, Timestamp};
 use serde_json::Value;
@@ -44,6 +45,8 @@ pub struct Shelved {
     pub digest: Digest,
     /// What asking the model costs and takes, on average.
     pub usual: (MicroUsd, u64),
+    /// When its answers and live's are the same.
+    pub comparator: Comparator,
     executable: Executable,
     course: Mutex<Course>,
     /// Inputs to which live said something else of late.
@@ -124,13 +127,16 @@ impl Shelf {
                     };
                     let pattern = handle.record(RecordKind::Pattern, &made.pattern.to_string()).await?;
                     let pattern = pattern.as_ref().map(read::<StoredPattern>).transpose()?;
-                    let (cost, millis) = pattern.map_or((0, 0), |pattern| pattern.study.pattern.averages());
+                    let (cost, millis) =
+                        pattern.as_ref().map_or((0, 0), |pattern| pattern.study.pattern.averages());
+                    let comparator = pattern.map(|pattern| pattern.study.comparator).unwrap_or_default();
                     Arc::new(Shelved {
                         artifact: made.id,
                         pattern: made.pattern,
                         version: program.version,
                         digest: program.digest,
                         usual: (MicroUsd(i64::try_from(cost).unwrap_or(i64::MAX)), millis),
+                        comparator,
                         executable,
                         course: Mutex::new(made.course),
                         avoided: Mutex::new(made.avoided.into_iter().collect()),

@@ -191,11 +191,10 @@ impl Apprentice {
                 return self.fetch_of(store, tenant, *task, by.map(|by| by.0), desk).await;
             }
             News::Disliked { by, .. } => return self.fetch_of(store, tenant, None, Some(by.0), desk).await,
-            News::Ordered { order: Order::Retire(id) | Order::Synthesize(id), .. }
-                if !desk.studies.contains_key(id) =>
-            {
-                pattern_by(store, *id).await?
-            }
+            News::Ordered {
+                order: Order::Retire(id) | Order::Synthesize(id) | Order::Compare(id, _),
+                ..
+            } if !desk.studies.contains_key(id) => pattern_by(store, *id).await?,
             News::Replayed { artifact: id, .. }
             | News::Ordered {
                 order: Order::Promote(id) | Order::RollBack(id) | Order::Quarantine(id) | Order::Release(id),

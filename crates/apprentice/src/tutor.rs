@@ -28,6 +28,9 @@ pub struct Tutor {
     bundle: VecDeque<(RunId, Sample)>,
     /// Bytes of the longest input.
     longest: usize,
+    /// When two answers are the same.
+    #[serde(default)]
+    comparator: Comparator,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -56,6 +59,8 @@ enum Engine {
 pub struct Opinion {
     /// What it would say, if it is sure.
     pub said: Option<Value>,
+    /// The chance with which it expects to differ from live; zero where it cannot tell.
+    pub expected: f64,
     inner: Option<classify::Opinion>,
 }
 
@@ -91,8 +96,15 @@ const LONGEST_LABEL: usize = 80;
 impl Tutor {
     /// A tutor that only has what somebody else made.
     #[must_use]
-    pub fn given(executable: Executable) -> Self {
-        Self { engine: Engine::Given { given: Box::new(executable) }, ..Self::default() }
+    pub fn given(executable: Executable, comparator: Comparator) -> Self {
+        Self { engine: Engine::Given { given: Box::new(executable) }, comparator, ..Self::default() }
+    }
+
+    /// From now on answers are the same by `comparator`. Says whether there is a new version: what is compiled is compiled again.
+    pub fn compare_by(&mut self, comparator: &Comparator, class: TaskClass, aim: Aim) -> bool {
+        self.comparator = comparator.clone();
+        matches!(self.engine, Engine::Compile { .. })
+            && self.begin(class, aim).is_some_and(|attempt| attempt.answers)
     }
 
     /// Whether nothing is being learned.
@@ -126,7 +138,7 @@ impl Tutor {
         } else {
             let is_plan = |(_, sample): &&(RunId, Sample)| plan::calls(&sample.output).is_some();
             let plans = self.bundle.iter().filter(is_plan).count() * 2 > self.bundle.len();
-            Engine::Compile { compiler: Box::new(Compiler::new(Comparator::Exact)), plans }
+            Engine::Compile { compiler: Box::new(Compiler::new(self.comparator.clone())), plans }
         };
         let mut attempt = None;
         for (_, sample) in self.bundle.clone() {
@@ -149,14 +161,15 @@ impl Tutor {
                 let inner = learner.meet(input);
                 let sure = inner.as_ref().filter(|opinion| learner.classifier().is_sure(opinion));
                 let label = sure.and_then(|opinion| learner.classifier().labels.get(opinion.label as usize));
-                Opinion { said: label.map(|label| value_of(label)), inner }
+                let expected = sure.map_or(0.0, |opinion| learner.choice().expects(opinion.trust));
+                Opinion { said: label.map(|label| value_of(label)), expected, inner }
             }
             Engine::Compile { compiler, plans } => {
                 let answer = compiler.artifact().and_then(|artifact| answer_of(artifact, input));
                 let said = if *plans { answer.as_ref().and_then(plan::unflat) } else { answer };
-                Opinion { said, inner: None }
+                Opinion { said, ..Opinion::default() }
             }
-            Engine::Given { given } => Opinion { said: given.says(input).ok(), inner: None },
+            Engine::Given { given } => Opinion { said: given.says(input).ok(), ..Opinion::default() },
         }
     }
 
@@ -231,7 +244,7 @@ impl Tutor {
         for (_, sample) in &self.bundle {
             if let Some(said) = answer_of(&artifact, &sample.input) {
                 answered += 1;
-                right += usize::from(agree(&said, &sample.output));
+                right += usize::from(self.comparator.agree(&said, &sample.output));
             }
         }
         (answered, right)
@@ -241,12 +254,6 @@ impl Tutor {
     pub fn bundle(&self) -> impl Iterator<Item = RunId> {
         self.bundle.iter().map(|(run, _)| *run)
     }
-}
-
-/// Whether two answers say the same.
-#[must_use]
-pub fn agree(said: &Value, live: &Value) -> bool {
-    Comparator::Exact.agree(said, live)
 }
 
 fn answer_of(artifact: &Artifact, input: &str) -> Option<Value> {

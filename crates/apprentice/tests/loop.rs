@@ -246,6 +246,29 @@ async fn a_replay_is_a_job_whose_outcome_is_on_record_and_it_can_only_compare() 
 }
 
 #[tokio::test]
+async fn answers_are_compared_as_somebody_declared_and_what_was_proven_otherwise_is_proven_anew() {
+    let mut world = World::new(false);
+    world.proven().await;
+    let (pattern, made) = (world.pattern().await.study.id.to_string(), world.made().await);
+    world.order(order::PROMOTED, &made.id.to_string()).await;
+    let by = json!({ "by": "words", "least": 0.5 });
+    world.order_with(order::COMPARATOR, &pattern, json!({ "comparator": by })).await;
+    world.tick().await;
+    assert_eq!(world.state().await, "shadow");
+    assert_eq!(json!(world.pattern().await.study.comparator), by);
+    // Live is wordier from now on, which is the same by what was declared.
+    for at in 3_000..3_040 {
+        let (text, colour) = mail(at);
+        world.record(&text, "live", &format!("{colour} paint"), None).await;
+    }
+    world.tick().await;
+    let evaluations = world.made().await.evaluations;
+    assert!(evaluations.len() > 20 && evaluations.iter().all(|one| one.agreed), "{evaluations:?}");
+    let view = Learned(Arc::new(Apprentice::new(Arc::clone(&world.store), clock, CHOICE, false)));
+    assert_eq!(view.rebuild(world.tenant).await.unwrap().repaired, 0);
+}
+
+#[tokio::test]
 async fn an_operator_retires_a_pattern_and_it_stays_so() {
     let mut world = World::new(false);
     world.live(0, 30).await;

@@ -476,6 +476,34 @@ async fn what_a_forgotten_person_taught_serves_no_more_and_no_packet_claims_that
 }
 
 #[tokio::test]
+async fn what_is_the_same_is_declared_on_record_and_nonsense_is_refused_by_its_field() {
+    let mut work = Work::new(Setup::protected()).await;
+    for _ in 0..20 {
+        work.call().await;
+    }
+    work.tick().await;
+    let pattern = work.pattern().await;
+    assert_eq!(pattern["equivalence"], json!({ "by": "exact" }), "{pattern}");
+    let path = format!("/api/v1/patterns/{}/equivalence", pattern["id"].as_str().unwrap());
+    let declare = async |body: Value| work.world.operate("PUT", &path, &body).await;
+    for (body, param) in [
+        (json!({ "by": "words", "least": 1.5 }), "least"),
+        (json!({ "by": "json", "tolerances": { "total": 1 } }), "tolerances"),
+        (json!({ "by": "json", "tolerances": { "/total": -1 } }), "tolerances"),
+    ] {
+        let refused = declare(body).await;
+        assert_eq!((refused.status, &refused.json()["error"]["param"]), (400, &json!(param)), "{refused:?}");
+    }
+    let declared =
+        declare(json!({ "by": "json", "tolerances": { "/total": 0.01 }, "ignored": ["/at"] })).await;
+    assert_eq!(declared.status, 200, "{declared:?}");
+    let shown = json!({ "by": "json", "tolerances": { "/total": 0.01 }, "ignored": ["/at"] });
+    assert_eq!(declared.json()["pattern"]["equivalence"], shown);
+    let audit = work.get("/api/v1/audit").await.to_string();
+    assert!(audit.contains("audit.pattern_comparator_declared"), "{audit}");
+}
+
+#[tokio::test]
 async fn two_names_of_one_model_are_one_pattern() {
     let work = Work::new(Setup::protected()).await;
     for at in 0..20 {

@@ -8,7 +8,6 @@ use super::made::{Changed, Correction, Evaluation, Occasion};
 use super::{Outcome, REST_MS, Study, avoided_key, later};
 use crate::news::{Compared, Lesson};
 use crate::study::outcome::Negative;
-use crate::tutor::agree;
 
 impl Study {
     /// Somebody corrected an answer.
@@ -49,7 +48,7 @@ impl Study {
         if made.course.stage() != Stage::Promoted {
             return;
         }
-        let agreed = agree(&compared.said, &lesson.output);
+        let agreed = self.comparator.agree(&compared.said, &lesson.output);
         let _ = made.course.turn(choice, lesson.run.as_bytes());
         let change = made.course.compared(agreed, 0.0);
         made.compared(lesson, Occasion::Audit, compared.version, agreed);
@@ -73,14 +72,21 @@ impl Study {
         }
     }
 
-    pub(super) fn shadowed(&mut self, agreed: bool, lesson: &Lesson, choice: u64, out: &mut Outcome) {
+    /// Whether it agreed with live, and with which chance it was expected not to.
+    pub(super) fn shadowed(
+        &mut self,
+        (agreed, expected): (bool, f64),
+        lesson: &Lesson,
+        choice: u64,
+        out: &mut Outcome,
+    ) {
         let Some(made) = &mut self.artifact else { return };
         if !matches!(made.course.stage(), Stage::Shadow | Stage::Eligible) {
             return;
         }
         let _ = made.course.turn(choice, lesson.run.as_bytes());
         let was = made.course.stage();
-        made.course.compared(agreed, 0.0);
+        made.course.compared(agreed, expected);
         made.compared(lesson, Occasion::Shadow, made.version, agreed);
         let is = made.course.stage();
         if is != was {

@@ -18,6 +18,7 @@ pub use made::{Changed, Correction, Evaluation, Made, Occasion, ProgramName, Ver
 pub use outcome::{AttemptMade, Negative, Outcome};
 
 use artifact::fingerprint::{digest, shape};
+use learning::comparator::Comparator;
 use learning::course::Stage;
 use learning::pattern::{Observed, Pattern, State};
 use learning::proof::Promise;
@@ -29,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use crate::executable::{Executable, Style};
 use crate::news::{Lesson, Served};
 use crate::template::Skeleton;
-use crate::tutor::{Tutor, agree};
+use crate::tutor::Tutor;
 
 /// A pattern, with the artifact that is made of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -64,6 +65,9 @@ pub struct Study {
     /// The highest level of side effects of what its answers call; above zero an operator has to promote.
     #[serde(default)]
     pub side_effects: u8,
+    /// When two answers are the same; what somebody declared, or else to the letter, blanks and the order of fields aside.
+    #[serde(default)]
+    pub comparator: Comparator,
     /// What its requests have in common, where that was mined.
     #[serde(default)]
     pub template: Option<Skeleton>,
@@ -106,6 +110,7 @@ impl Study {
             left_until: None,
             before: 0,
             side_effects: 0,
+            comparator: Comparator::default(),
             template: None,
             artifact: None,
         }
@@ -133,7 +138,8 @@ impl Study {
         if let Some(compared) = &lesson.compared {
             self.audited(compared, lesson, choice, out);
         } else if let Some(said) = opinion.said.as_ref().filter(|_| fitted) {
-            self.shadowed(agree(said, &lesson.output), lesson, choice, out);
+            let agreed = self.comparator.agree(said, &lesson.output);
+            self.shadowed((agreed, opinion.expected), lesson, choice, out);
         }
         let learned = tutor.learn(lesson.run, &lesson.task.input, &lesson.output, &opinion, self.aim());
         self.learned(tutor, learned.attempt, learned.version, (lesson.run, lesson.at), "punk", out);

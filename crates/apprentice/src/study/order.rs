@@ -30,6 +30,16 @@ impl Study {
                 self.synthesize(tutor, (run, at), actor, out);
             }
             Order::Synthesize(_) => self.synthesized_already(tutor, at, actor, out),
+            Order::Compare(_, comparator) if *comparator != self.comparator => {
+                self.comparator = comparator.clone();
+                let again = tutor.compare_by(comparator, self.pattern.task_class(), self.aim());
+                self.learned(tutor, None, again, (run, at), actor, out);
+                // What was proven was proven of another sameness.
+                if let Some(made) = &mut self.artifact {
+                    made.course.roll_back();
+                }
+                self.changed((run, at), format!("compared otherwise by {actor}"), out);
+            }
             Order::Promote(_) => {
                 if let Some(made) = &mut self.artifact
                     && made.course.promote().is_ok()
@@ -56,7 +66,11 @@ impl Study {
                 }
                 self.changed((run, at), format!("released by {actor}"), out);
             }
-            Order::RollBack(_) | Order::Quarantine(_) | Order::Release(_) | Order::Import(_) => {}
+            Order::Compare(..)
+            | Order::RollBack(_)
+            | Order::Quarantine(_)
+            | Order::Release(_)
+            | Order::Import(_) => {}
         }
     }
 
@@ -89,7 +103,7 @@ impl Study {
         self.give_up(at, out);
         // What it may have called is not known here yet: that somebody calls something is reason enough to be asked.
         self.side_effects = self.side_effects.max(u8::from(executable.may_call()) * UNKNOWN_LEVEL);
-        *tutor = Tutor::given(executable);
+        *tutor = Tutor::given(executable, self.comparator.clone());
         // It takes the steps that one of our own takes, the synthesis elsewhere.
         self.pattern.state = State::Candidate;
         for step in [Step::Synthesize, Step::Synthesized, Step::Replayed] {

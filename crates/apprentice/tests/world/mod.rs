@@ -133,8 +133,13 @@ impl World {
     }
 
     pub(crate) async fn order(&mut self, r#type: &str, target: &str) {
+        self.order_with(r#type, target, json!({})).await;
+    }
+
+    pub(crate) async fn order_with(&mut self, r#type: &str, target: &str, details: Value) {
         let (run, at) = self.run_id();
-        let fields = members(json!({ "target": target, "actor": "ann" }));
+        let mut fields = members(json!({ "target": target, "actor": "ann" }));
+        fields.extend(members(details));
         let deed = Deed { app: "a", agent: "b", r#type, fields };
         self.append(deed.record(self.tenant, run, at, || Salt::from_bytes([1; 16])).unwrap()).await;
     }

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use apprentice::{COMPARED, ENGINE, EXECUTED, Offered, agree, said};
+use apprentice::{COMPARED, ENGINE, EXECUTED, Offered, said};
 use axum::response::Response;
 use schema::RunStatus;
 use serde_json::{Value, json};
@@ -90,7 +90,7 @@ pub(crate) fn told(
             // What live did not answer, or not in words, compares with nothing.
             let answer = answer.filter(|_| status == RunStatus::Completed)?;
             let (live, _) = said(&serde_json::from_value(answer.clone()).ok()?)?;
-            let agreed = agree(&offered.said, &live);
+            let agreed = offered.shelved.comparator.agree(&offered.said, &live);
             app.shelf.compared(&offered, agreed);
             let compared = fields([
                 ("agreed", json!(agreed)),
