@@ -78,7 +78,8 @@ export async function send(method, path, options = {}) {
       headers: headersOf(method, options),
       body: options.body === undefined ? undefined : JSON.stringify(options.body),
       credentials: "same-origin",
-      cache: "no-store",
+      // Of a question to a model it would mean that no kept answer is wanted.
+      cache: method === "GET" ? "no-store" : "default",
       signal: options.signal,
     });
   } catch (error) {

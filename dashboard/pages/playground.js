@@ -2,7 +2,7 @@
 // two models the same. Conversations are kept by the gateway and belong to whoever began them.
 import { html, useEffect, useRef, useState } from "../view.js";
 import { get, pages, part, post, remove } from "../api.js";
-import { duration, usd } from "../format.js";
+import { duration, plural, usd } from "../format.js";
 import { Ago, RouteBadge, RunLink } from "../parts/bits.js";
 import { ComparePanel } from "../parts/compare.js";
 import { ModelField } from "../parts/model-field.js";
@@ -36,7 +36,7 @@ function Chat({ here, models: known }) {
   }
   return html`<div class="chat"><aside class="card" aria-label="Conversations"><div class="chat-new"><button type="button" class="button" onClick=${() => choose(null)}><${Icon} name="plus" />New conversation</button></div>
       ${list.error ? html`<div class="body"><${Failure} error=${list.error} what="Conversations could not be loaded." retry=${list.reload} /></div>` : !list.begun ? html`<${Skeleton} lines=${4} />` : list.items.length === 0 ? html`<p class="body faint">Conversations are kept here.</p>`
-      : html`<ul class="choices">${list.items.map((conversation) => html`<li key=${conversation.id}><button type="button" aria-pressed=${String(conversation.id === id)} onClick=${() => choose(conversation.id)}><strong class="truncate">${conversation.title ?? "Untitled"}</strong><span class="row between small faint"><span>${conversation.turns} turns · ${usd(conversation.costUsd)}</span><${Ago} at=${conversation.updatedAt} /></span></button>
+      : html`<ul class="choices">${list.items.map((conversation) => html`<li key=${conversation.id}><button type="button" aria-pressed=${String(conversation.id === id)} onClick=${() => choose(conversation.id)}><strong class="truncate">${conversation.title ?? "Untitled"}</strong><span class="row between small faint"><span>${plural(conversation.turns, "turn")} · ${usd(conversation.costUsd)}</span><${Ago} at=${conversation.updatedAt} /></span></button>
         <button type="button" class="button quiet icon-only small" aria-label=${`Delete ${conversation.title ?? "conversation"}`} onClick=${() => drop(conversation)}><${Icon} name="trash" /></button></li>`)}</ul>${list.next && html`<div class="more"><button type="button" class="button small" onClick=${list.more}>Show older</button></div>`}`}</aside>
     <${Conversation} key=${id ?? "new"} id=${id} models=${known} begun=${(/** @type {string} */ next) => choose(next)} changed=${list.reload} /></div>`;
 }
@@ -50,7 +50,7 @@ let handedOver = null;
 /** @param {{ id: string | null, models: string[], begun: (id: string) => void, changed: () => void }} props */
 function Conversation({ id, models: known, begun, changed }) {
   const detail = useLoad(async (signal) => (id ? get(`/api/v1/conversations/${part(id)}`, {}, signal) : { conversation: null, turns: [] }), [id]);
-  const [model, setModel] = useState("");
+  const [model, setModel] = useState(/** @type {string | null} */ (null));
   const [system, setSystem] = useState("");
   const [draft, setDraft] = useState("");
   const [extra, setExtra] = useState(/** @type {Said[]} */ ([]));
@@ -58,7 +58,8 @@ function Conversation({ id, models: known, begun, changed }) {
   const [busy, setBusy] = useState(false);
   const end = useRef(/** @type {HTMLDivElement | null} */ (null));
   const turns = [...(detail.data?.turns ?? []), ...extra];
-  const asked = model || detail.data?.conversation?.model || known[0] || "gpt-4o";
+  const usual = detail.data?.conversation?.model || known[0] || "gpt-4o";
+  const asked = model?.trim() || usual;
   useEffect(() => { end.current?.scrollIntoView({ block: "end" }); }, [turns.length, extra[extra.length - 1]?.reply]);
 
   async function speak(/** @type {string} */ to, /** @type {string} */ content, /** @type {string} */ by) {
@@ -109,7 +110,7 @@ function Conversation({ id, models: known, begun, changed }) {
       ${!id && html`<${TextField} label="Instructions" rows=${2} value=${system} onInput=${setSystem} placeholder="You are a support agent. Answer in one sentence." />`}
       <label class="visually-hidden" for="message">Message</label><textarea id="message" class="input" rows=${3} placeholder="Where is my parcel?" value=${draft} onInput=${(/** @type {Event} */ event) => setDraft(/** @type {HTMLTextAreaElement} */ (event.target).value)}
         onKeyDown=${(/** @type {KeyboardEvent} */ event) => { if (event.key === "Enter" && !event.shiftKey && !event.isComposing) submit(event); }} />
-      <div class="row wrap between"><${ModelField} label="Model" value=${asked} models=${known} onInput=${setModel} /><button type="submit" class="button primary" disabled=${busy || !draft.trim()}><${Icon} name="send" />Send</button></div></form></section>`;
+      <div class="row wrap between"><${ModelField} label="Model" value=${model ?? usual} models=${known} onInput=${setModel} /><button type="submit" class="button primary" disabled=${busy || !draft.trim()}><${Icon} name="send" />Send</button></div></form></section>`;
 }
 
 /** @param {{ turn: Said }} props */

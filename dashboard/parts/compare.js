@@ -10,11 +10,12 @@ import { askOnce } from "../store/conversation.js";
 
 /** @param {{ models: string[] }} props */
 export function ComparePanel({ models }) {
-  const [chosen, setChosen] = useState(["", ""]);
+  const [chosen, setChosen] = useState(/** @type {Array<string | null>} */ ([null, null]));
   const [system, setSystem] = useState("");
   const [content, setContent] = useState("");
   const [answers, setAnswers] = useState(/** @type {any[]} */ ([null, null]));
-  const names = chosen.map((name, i) => name || models[i] || ["gpt-4o", "gpt-4o-mini"][i]);
+  const usual = (/** @type {number} */ i) => models[i] || ["gpt-4o", "gpt-4o-mini"][i];
+  const names = chosen.map((name, i) => name?.trim() || usual(i));
   const busy = answers.some((answer) => answer?.busy);
   async function ask(/** @type {Event} */ event) {
     event.preventDefault();
@@ -25,7 +26,7 @@ export function ComparePanel({ models }) {
     }));
   }
   return html`<form class="stack" onSubmit=${ask}><${Card} label="Question"><div class="form"><${TextField} label="Instructions" rows=${1} value=${system} onInput=${setSystem} placeholder="Optional" /><${TextField} label="Question" rows=${3} required value=${content} onInput=${setContent} placeholder="Summarise our refund policy in one sentence." /><div><button type="submit" class="button primary" disabled=${busy || !content.trim()}>Ask both</button></div></div><//>
-    <div class="columns even">${names.map((name, i) => html`<${Card} key=${i} label=${`Answer ${i + 1}`} title=${html`<${ModelField} label=${`Model ${i + 1}`} value=${name} models=${models} onInput=${(/** @type {string} */ value) => setChosen(chosen.map((other, j) => (j === i ? value : other)))} />`}><${Answer} answer=${answers[i]} /><//>`)}</div></form>`;
+    <div class="columns even">${names.map((name, i) => html`<${Card} key=${i} label=${`Answer ${i + 1}`} title=${html`<${ModelField} label=${`Model ${i + 1}`} value=${chosen[i] ?? name} models=${models} onInput=${(/** @type {string} */ value) => setChosen(chosen.map((other, j) => (j === i ? value : other)))} />`}><${Answer} answer=${answers[i]} /><//>`)}</div></form>`;
 }
 
 /** @param {{ answer: any }} props */
