@@ -65,7 +65,7 @@ fn numbers(text: &str) -> String {
 fn the_first_time_it_tells_this_story() {
     let world = World::new();
     let ended = world.punk(&["demo", "--fast"]);
-    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{}", ended.told());
+    assert_eq!(ended.code, 0, "{}", ended.told());
     assert!(!ended.stdout.contains('\u{1b}'), "nobody looks on, so nothing is coloured");
     expect_test::expect_file!["demo.txt"].assert_eq(&normalised(&ended.stdout));
     // What it wrote is a ledger like any other.
@@ -76,7 +76,7 @@ fn the_first_time_it_tells_this_story() {
 /// The steps of a demo in JSON, by their names.
 fn steps(world: &World) -> Vec<Value> {
     let ended = world.punk(&["demo", "--fast", "--json", "--data-dir", "elsewhere"]);
-    assert_eq!((ended.code, ended.stderr.as_str()), (0, ""), "{}", ended.told());
+    assert_eq!(ended.code, 0, "{}", ended.told());
     ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 

@@ -89,3 +89,24 @@ test("on a phone the menu opens, goes elsewhere and closes", async () => {
   await page.getByRole("link", { name: "Audit", exact: true }).waitFor({ state: "hidden" });
   await watched.close();
 });
+
+test("a dead letter says why it was given up, and is put back with one click", async () => {
+  // A job is given up after hours of tries, so the list is made up here; the button's request is what is tested.
+  const job = { id: "job_01m7mfk25ge0v92jyv16sykzre", tenant: "ten_00000000000000000000000000", kind: "webhook_delivery", key: null, payload: { webhook: "whk_1" }, priority: 0, runAt: "2026-11-17T10:00:00.000Z", attempts: 5, maxAttempts: 5, state: "dead", leaseUntil: null, lastError: "the receiver answered 500" };
+  const watched = await watchedPage(browser);
+  const { page } = watched;
+  await enter(page, KEY, "#/");
+  let requeued = false;
+  await page.route(/\/api\/v1\/jobs/, (route) => {
+    if (route.request().method() !== "POST") return route.fulfill({ json: { jobs: requeued ? [] : [job], next: null } });
+    requeued = route.request().url().endsWith(`/api/v1/jobs/${job.id}/requeue`);
+    return route.fulfill({ json: { jobId: job.id } });
+  });
+  await page.goto(`${gateway.page}/#/jobs?state=dead`);
+  await sees(page, "the receiver answered 500");
+  await page.getByRole("button", { name: "Put back" }).click();
+  await sees(page, "It waits again");
+  await sees(page, "Nothing was given up");
+  assert.ok(requeued);
+  await watched.close();
+});

@@ -1,5 +1,7 @@
 //! The agent's side of the wire: requests over HTTP, as any client of the gateway sends them.
 
+use std::time::Duration;
+
 use egress::{Limits, Method, Reach, Request, Trust};
 use http::{HeaderName, HeaderValue};
 use serde_json::Value;
@@ -9,6 +11,10 @@ use crate::failure::Failure;
 
 /// More than a packet with a learned program in it has.
 const LONGEST: usize = 64 << 20;
+
+/// How often, and after how long, a gateway is asked again that has no room or no store for a moment.
+const TRIES: u32 = 30;
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Who talks to the gateway.
 pub(super) struct Client {
@@ -37,8 +43,26 @@ impl Client {
         &self.url
     }
 
-    /// One request; whatever is answered is an answer.
+    /// One request; whatever is answered is an answer. A gateway that cannot record anything just now says so, and is asked
+    /// again, as any client should.
     pub(super) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &[(&'static str, &str)],
+        body: &Value,
+    ) -> Result<Reply, Failure> {
+        for _ in 0..TRIES {
+            let reply = self.send_once(method, path, headers, body).await?;
+            if reply.status != 503 {
+                return Ok(reply);
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+        self.send_once(method, path, headers, body).await
+    }
+
+    async fn send_once(
         &self,
         method: Method,
         path: &str,

@@ -51,7 +51,7 @@ impl Story {
             client,
             stage,
             folder: settings.data_dir().join("evidence"),
-            keys: settings.keys_dir().to_owned(),
+            keys: settings.keys_dir(),
             log_name: settings.log_name().to_owned(),
             agent: String::new(),
             reviewer: String::new(),

@@ -35,7 +35,7 @@ const GROUPS: &[Group] = &[
         code("punk_login_refused", "401", "The address or the password is not right.", "Check both; an operator can set another password."),
         code("punk_too_many_logins", "503", "As many passwords are being compared as may be.", "Try again in a second."),
         code("punk_scope_missing", "403", "The key lacks a scope.", "Use a key with the scope that the message names."),
-        code("punk_permission_missing", "403", "The role lacks a permission.", "Ask an admin; [permissions.md](permissions.md) has the table."),
+        code("punk_permission_missing", "403", "The role lacks a permission.", "Ask an admin; [roles and permissions](permissions.md) has the table."),
         code("punk_admin_required", "403", "No scope opens this.", "Use an admin key, or that of the installation."),
         code("punk_grant_refused", "403", "Somebody would give away more than they have.", "Ask somebody who may do it themselves."),
         code("punk_not_a_member", "403", "The person is not in the organisation in which they act.", "Choose one of your own with `POST /api/v1/auth/organisation`."),
@@ -52,7 +52,7 @@ const GROUPS: &[Group] = &[
         code("punk_invalid_body", "400, 413", "The body is not one JSON object, or is too long.", "Send one, no longer than `server.max_body_bytes`."),
         code("punk_request_late", "408", "The request took too long to arrive.", "Send it faster, or raise `limits.body_seconds`."),
         code("punk_url_too_long", "414", "Path and query are too long.", "Send what is long in the body."),
-        code("punk_no_such_path", "404", "There is nothing at this path.", "[api.md](api.md) lists the paths."),
+        code("punk_no_such_path", "404", "There is nothing at this path.", "[The API reference](api.md) lists the paths."),
         code("punk_no_such_method", "405", "The path does not take this method.", "`allow` lists those it takes."),
         code("punk_not_found", "404", "There is no such thing, or it is another tenant's.", "The hint says where to find those there are."),
         code("punk_model_unavailable", "404", "Nobody serves this model.", "`GET /v1/models` lists those that are known."),
@@ -116,7 +116,7 @@ pub fn markdown() -> String {
          {\"error\":{\"code\":\"punk_policy_denied\",\"message\":\"policy does not allow this\",\"hint\":\"…\",\"runId\":\"run_…\",\"verdict\":{…}}}\n\
          ```\n\n\
          On `/v1` the same members are inside the vendor's own shape, with its `type`. Codes are a promise; messages and hints get better.\n\
-         How upstreams fail, and what is tried again, is in [faults.md](faults.md).\n",
+         How upstreams fail, and what is tried again, is in [what happens when something goes wrong](faults.md).\n",
     );
     for (title, about, codes) in GROUPS {
         let _ =
