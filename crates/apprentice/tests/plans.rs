@@ -146,7 +146,7 @@ async fn a_recorded_answer_that_calls_is_made_again_with_the_ids_it_had() {
             .unwrap()
     };
     assert_eq!(again(&recorded), recorded);
-    let mut forged = recorded.clone();
+    let mut forged = recorded;
     forged["choices"][0]["parts"][0]["arguments"] = json!("{}");
     assert_ne!(again(&forged), forged);
 }

@@ -115,7 +115,7 @@ fn body(kind: &str, at: usize) -> String {
         "Choose one of these labels: red, green, blue. Answer with the label alone. This is {kind} work."
     );
     let messages = json!([{ "role": "system", "content": system }, { "role": "user", "content": text(at) }]);
-    json!({ "model": "gpt-4o", "messages": messages }).to_string()
+    json!({ "model": "gpt-4o", "temperature": 0, "messages": messages }).to_string()
 }
 
 /// A gateway as a process.
