@@ -77,8 +77,8 @@ const Gates = ({ gates }) => html`<${Card} title="Gates" note="All have to be pa
  */
 function Proof({ evaluations, artifact }) {
   const chart = useMemo(() => proofOf(evaluations, artifact), [evaluations, artifact]);
-  return html`<${Card} title="Proof" note="How sure the agreement with live became, comparison by comparison">${chart.times.length < 2 ? html`<${Empty} title="Too few comparisons to draw"><p>Each request that both answer adds one.</p><//>` : html`<div class="stack tight">
-    <${Chart} label="Share that surely agrees with live" times=${chart.times} lines=${chart.lines} height=${190} xLabel="Comparison" numbers tick=${(/** @type {number} */ value) => count(value)} floor=${0.8} /><${Legend} lines=${chart.lines} /></div>`}<//>`;
+  return html`<${Card} title="Proof" note="Drawn from the comparisons; the gate above has the bound that counts">${chart.times.length < 2 ? html`<${Empty} title="Too few comparisons to draw"><p>Each request that both answer adds one.</p><//>` : html`<div class="stack tight">
+    <${Chart} label="Agreement with live, comparison by comparison" times=${chart.times} lines=${chart.lines} height=${190} xLabel="Comparison" numbers tick=${(/** @type {number} */ value) => count(value)} floor=${0.8} /><${Legend} lines=${chart.lines} /></div>`}<//>`;
 }
 
 /** @param {import("../types/api").ArtifactEvaluation[]} evaluations @param {import("../types/api").Artifact} artifact */
@@ -107,8 +107,8 @@ export function proofOf(evaluations, artifact) {
   const format = (/** @type {number | null} */ value) => percentFine(value);
   return { times, lines: [
     { label: "agreed", colour: "--route-exact_cache", values: agreed, format },
-    { label: "surely agrees, at best stakes", colour: "--route-artifact", values: sure, format },
-    { label: "what is promised: 99 %", colour: "--ink-faint", values: times.map(() => 0.99), format, dash: [4, 4] },
+    { label: "sure, if every stake were 0.9", colour: "--route-artifact", values: sure, format },
+    { label: "99 %, the default promise", colour: "--ink-faint", values: times.map(() => 0.99), format, dash: [4, 4] },
   ] };
 }
 

@@ -131,7 +131,7 @@ function Feed({ runs, loading }) {
     ${loading ? html`<${Skeleton} lines=${6} />` : runs.length === 0 ? html`<${Empty} title="Nothing yet"><p>Runs appear here the moment they end.</p><//>` : html`<ol class="feed" aria-label="Latest runs">
       ${runs.slice(0, FEED).map((run) => html`<li key=${run.id}><a href=${`#/runs/${run.id}`}>
         <span class="row between"><${RouteBadge} route=${run.route} plain /><span class="faint small"><${Ago} at=${run.updatedAt ?? run.startedAt} /></span></span>
-        <span class="row between small soft"><span class="truncate">${run.agent ?? "anonymous"} · ${run.model ?? words(run.kind)}</span><span>${run.savedUsd > 0 ? html`<span class="good">saved ${usd(run.savedUsd)}</span>` : usd(run.costUsd)} · ${duration(run.latencyMs)}</span></span></a></li>`)}</ol>
+        <span class="row between small soft"><span class="truncate">${run.agent ?? "anonymous"} · ${run.model ?? words(run.kind)}</span><span>${run.status !== "completed" ? html`<span class="bad">${words(run.status)}</span>` : run.savedUsd > 0 ? html`<span class="good">saved ${usd(run.savedUsd)}</span>` : usd(run.costUsd)} · ${duration(run.latencyMs)}</span></span></a></li>`)}</ol>
       <div class="more"><a class="link" href="#/runs?live=on">All runs</a></div>`}<//>`;
 }
 

@@ -46,7 +46,7 @@ export function Chart({ label, times, lines, kind = "line", height = 180, stacke
       const UPlot = await charts();
       const element = holder.current;
       if (gone || !element) return;
-      chart = new UPlot(/** @type {any} */ ({ ...optionsOf(UPlot, element.clientWidth, height, { lines, kind, stacked, tick, floor, numbers }), plugins: [tip(times, lines, tick)] }), /** @type {any} */ ([times, ...(stacked ? stack(lines) : lines.map((line) => line.values))]), element);
+      chart = new UPlot(/** @type {any} */ ({ ...optionsOf(UPlot, element.clientWidth, height, { times, lines, kind, stacked, tick, floor, numbers }), plugins: [tip(times, lines, tick)] }), /** @type {any} */ ([times, ...(stacked ? stack(lines) : lines.map((line) => line.values))]), element);
       observer = new ResizeObserver(() => chart.setSize({ width: element.clientWidth, height }));
       observer.observe(element);
     })();
@@ -64,18 +64,20 @@ function stack(lines) {
   return layers.reverse();
 }
 
-/** @param {any} UPlot @param {number} width @param {number} height @param {{ lines: Line[], kind: string, stacked: boolean, tick: (time: number) => string, floor?: number, numbers: boolean }} what */
-function optionsOf(UPlot, width, height, { lines, kind, stacked, tick, floor, numbers }) {
+/** @param {any} UPlot @param {number} width @param {number} height @param {{ times: number[], lines: Line[], kind: string, stacked: boolean, tick: (time: number) => string, floor?: number, numbers: boolean }} what */
+function optionsOf(UPlot, width, height, { times, lines, kind, stacked, tick, floor, numbers }) {
   const ink = colourOf("--ink-faint");
   const line = colourOf("--line");
   const font = "11px Geist, sans-serif";
+  // A bar needs half a step on either side; a line begins and ends at the edge.
+  const gap = kind !== "bars" ? 0 : times.length > 1 ? times[1] - times[0] : 1;
   const shown = stacked ? [...lines].reverse() : lines;
   const paths = kind === "bars" ? UPlot.paths.bars({ size: [0.72, 28], radius: 0.12 }) : UPlot.paths.linear();
   const format = lines[0]?.format ?? String;
   return {
     width, height, legend: { show: false }, padding: [8, 4, 0, 4],
     cursor: { points: { show: false }, drag: { x: false, y: false }, y: false },
-    scales: { x: { time: !numbers, range: kind === "bars" ? (/** @type {any} */ _u, /** @type {number} */ least, /** @type {number} */ most) => { const gap = lines[0].values.length > 1 ? (most - least) / (lines[0].values.length - 1) : 1; return [least - gap / 2, most + gap / 2]; } : undefined },
+    scales: { x: { time: !numbers, range: () => [times[0] - gap / 2, times[times.length - 1] + gap / 2] },
       y: { range: (/** @type {any} */ _u, /** @type {number} */ _least, /** @type {number} */ most) => [floor ?? 0, Math.max(most * 1.08, (floor ?? 0) + 1e-6)] } },
     axes: [
       { stroke: ink, font, grid: { show: false }, ticks: { show: false }, size: 24, space: 72, values: (/** @type {any} */ _u, /** @type {number[]} */ values) => values.map((value) => tick(value)) },

@@ -20,7 +20,9 @@ export function Integrity({ runId, events, finished }) {
       const { LEFT_OUT, verifyPacket } = await import("../verify/packet.js");
       const { readTrust, hasEd25519 } = await import("../verify/trust.js");
       const bytes = new Uint8Array(await (await send("GET", `/api/v1/runs/${runId}/evidence-packet`)).arrayBuffer());
-      const trust = trustText.trim() && (await hasEd25519()) ? await readTrust(trustText) : null;
+      const wanted = trustText.trim() !== "";
+      if (wanted && !(await hasEd25519())) throw new Error("This browser has no Ed25519, so the signatures cannot be checked here. Use another, or punk verify.");
+      const trust = wanted ? await readTrust(trustText) : null;
       setState({ result: { ...(await verifyPacket(bytes, trust, events)), leftOut: LEFT_OUT }, error: null, bytes, busy: false });
     } catch (/** @type {any} */ error) {
       setState({ result: null, error: error.hint === undefined ? { message: error.message, hint: "" } : error, bytes: null, busy: false });
@@ -34,7 +36,7 @@ export function Integrity({ runId, events, finished }) {
       actions=${html`<button type="button" class="button small" disabled=${!finished || state.busy} onClick=${verify}><${Icon} name="shield" />Verify</button>`}>
     ${!finished ? html`<p class="soft">A run can be proven once it has ended.</p>` : state.error ? html`<${Failure} error=${state.error} what="The packet could not be verified." retry=${verify} />`
       : state.busy ? html`<${Skeleton} lines=${4} label="Verifying" />`
-      : !state.result ? html`<p class="soft">The packet holds every event, its hash, and the proof that the log contains it. Nothing the gateway says about it is taken on trust.</p>`
+      : !state.result ? html`<p class="soft">The packet holds every event, its hash, and the proof that the log contains it. Without a trust file this shows that it agrees with itself; who signed it takes the file.</p>`
       : html`<${Result} result=${state.result} />`}
     <div class="row wrap integrity-foot">
       ${state.bytes && html`<button type="button" class="button small" onClick=${download}><${Icon} name="download" />Download packet</button>`}
@@ -47,8 +49,8 @@ export function Integrity({ runId, events, finished }) {
 /** @param {{ result: any }} props */
 function Result({ result }) {
   const signed = result.findings.some((/** @type {any} */ finding) => finding.step === "signature" && finding.state === "held");
-  return html`<div class="stack tight" role="status"><p class=${result.valid ? "verdict good" : "verdict bad"}><${Icon} name=${result.valid ? "check" : "warning"} />
-      <strong>${!result.valid ? "Broken" : signed ? "Valid and signed" : "Valid"}</strong></p>
+  return html`<div class="stack tight" role="status"><p class=${!result.valid ? "verdict bad" : signed ? "verdict good" : "verdict warn"}><${Icon} name=${result.valid ? (signed ? "check" : "info") : "warning"} />
+      <strong>${!result.valid ? "Broken" : signed ? "Valid and signed" : "Consistent, signatures not checked"}</strong></p>
     <ul class="findings">${result.findings.map((/** @type {any} */ finding) => html`<li key=${finding.step} data-state=${finding.state}>
       <${Icon} name=${finding.state === "held" ? "check" : finding.state === "broken" ? "close" : "info"} /><div>${finding.title}${finding.code && html` <code>${finding.code}</code>`}<br /><span class="small faint wrap-anywhere">${finding.detail}</span></div>
       <span class="visually-hidden">${finding.state}</span></li>`)}</ul>${result.valid && html`<p class="small faint">${result.leftOut}</p>`}</div>`;

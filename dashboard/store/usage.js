@@ -57,16 +57,18 @@ export function mixOf(sums) {
 export function buckets(runs, steps) {
   if (runs.length === 0) return { times: [], byRoute: new Map() };
   const last = Date.parse(runs[0].startedAt);
-  const first = Date.parse(runs[runs.length - 1].startedAt);
-  const step = Math.max(1000, Math.ceil((last - first + 1) / steps));
-  const number = Math.max(1, Math.floor((last - first) / step) + 1);
+  const oldest = Date.parse(runs[runs.length - 1].startedAt);
+  // Steps of a second at least, and always as many: runs of one moment are a bar at the end of a quiet time.
+  const step = Math.max(1000, Math.ceil((last - oldest + 1) / steps));
+  const number = steps;
+  const first = last - (steps - 1) * step;
   const times = Array.from({ length: number }, (_, i) => (first + i * step) / 1000);
   /** @type {Map<string, number[]>} */
   const byRoute = new Map();
   for (const run of runs) {
     const route = run.route ?? "none";
     if (!byRoute.has(route)) byRoute.set(route, new Array(number).fill(0));
-    /** @type {number[]} */ (byRoute.get(route))[Math.floor((Date.parse(run.startedAt) - first) / step)]++;
+    /** @type {number[]} */ (byRoute.get(route))[Math.max(0, Math.ceil((Date.parse(run.startedAt) - first) / step))]++;
   }
   return { times, byRoute };
 }

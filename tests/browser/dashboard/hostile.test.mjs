@@ -8,20 +8,18 @@ import { askApproval, chat } from "../support/seed.mjs";
 import { watchedPage } from "../support/watch.mjs";
 
 const EVIL = `<img src=x onerror="globalThis.owned=1"><script>globalThis.owned=1</script><svg onload=globalThis.owned=1>`;
-// Headers and names take less; each is tried with what it takes.
+// Headers and names take less.
 const SHORT = `<img src=x onerror=globalThis.owned=1>`;
 
 let gateway, browser, watched, page, run;
 
-/** Sends it and says whether it was taken: a field that refuses markup needs no further proof. */
+/** Sends it and says whether it was taken. */
 const taken = async (...request) => (await gateway.call(...request)).status < 300;
 
 before(async () => {
   gateway = await startGateway();
   const headers = { "x-punk-agent": SHORT, "x-punk-app": SHORT, "x-punk-subject": "subject-evil" };
-  let answer = await gateway.call("POST", "/v1/chat/completions", { ...chat(EVIL), model: SHORT }, headers);
-  if (answer.status !== 200) answer = await gateway.call("POST", "/v1/chat/completions", chat(EVIL), headers);
-  if (answer.status !== 200) answer = await gateway.call("POST", "/v1/chat/completions", chat(EVIL));
+  const answer = await gateway.call("POST", "/v1/chat/completions", { ...chat(EVIL), model: SHORT }, headers);
   assert.equal(answer.status, 200, answer.text);
   run = answer.headers.get("x-punk-run-id");
   const accepted = [
@@ -31,12 +29,12 @@ before(async () => {
     await taken("POST", "/api/v1/ingest/prompt", { source: SHORT, prompt: EVIL, sessionId: SHORT, metadata: { note: EVIL } }),
     await taken("POST", "/api/v1/keys", { name: SHORT, scopes: ["read"] }),
     await taken("POST", "/api/v1/budgets", { name: SHORT, limitUsd: 1, per: "agent", only: SHORT, window: "day" }),
-    await taken("POST", "/api/v1/exceptions", { policy: SHORT, actions: ["write:email"], agent: SHORT, reason: SHORT, hours: 1 }),
+    await taken("POST", "/api/v1/exceptions", { policy: "office", actions: ["write:calendar"], agent: SHORT, reason: SHORT, hours: 1 }),
     await taken("PATCH", "/api/v1/settings", { tools: { [SHORT]: { level: 1 }, send_mail: { level: 3, action: "write:email" } } }),
     await taken("POST", "/api/v1/service-accounts", { name: SHORT }),
     await taken("POST", "/api/v1/conversations", { title: SHORT, system: EVIL, model: "gpt-4o" }),
   ];
-  assert.ok(accepted.filter(Boolean).length >= 5, `too few fields took it to mean anything: ${accepted}`);
+  assert.deepEqual(accepted, accepted.map(() => true), "every field has to take it, or its page shows nothing hostile");
   for (let i = 0; i < 20; i++) await gateway.call("POST", "/v1/chat/completions", { model: "gpt-4o", messages: [{ role: "system", content: `${SHORT} Choose one of these labels: red, green.` }, { role: "user", content: `paint it red ${i} ${EVIL}` }] });
   await gateway.call("POST", "/api/v1/learning/tick");
   await askApproval(gateway, { to: SHORT, [SHORT]: EVIL }, {});
