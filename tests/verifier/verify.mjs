@@ -265,16 +265,49 @@ function checkVerdict({ payload, seq }, digests, policies) {
   return true;
 }
 
-function checkArtifacts({ artifacts, events }) {
+// The one engine of §6.3. Its programs are read here and not executed: what they answer is told as not checked.
+const ENGINE = 'punk.artifact/1';
+const STYLES = new Set(['compact', 'pretty', 'calls']);
+const TEMPLATE = { base: isDigest, pieces: Array.isArray };
+const EXECUTABLE = {
+  format: (value) => value === ENGINE,
+  model: isString,
+  task: isDigest,
+  style: (value) => STYLES.has(value),
+  artifact: (value) => hasShape(value, { guard: isObject, program: (program) => isObject(program) && isString(program.form) }),
+};
+
+function isExecutable(text) {
+  try {
+    const value = parseJson(text);
+    const mined = isObject(value) && 'template' in value;
+    return hasShape(value, mined ? { ...EXECUTABLE, template: (template) => hasShape(template, TEMPLATE) } : EXECUTABLE);
+  } catch {
+    return false;
+  }
+}
+
+function checkArtifacts({ artifacts, events }, notChecked) {
   checkDigests(artifacts, 'artifact-bytes');
   const named = new Set();
+  const [started] = events;
+  const [finished] = eventsOf(events, 'run.finished');
   for (const event of eventsOf(events, 'artifact.executed')) {
-    const digest = event.payload.artifact?.value;
-    must(isString(event.payload.engine?.value), 'artifact-event', `event ${event.seq}: engine`);
-    must(isDigest(digest), 'artifact-event', `event ${event.seq}: artifact`);
-    must(digest in artifacts, 'artifact-missing', `event ${event.seq}: ${digest}`);
-    named.add(digest);
-    throw new Broken('artifact-replay', `event ${event.seq}: unknown engine`); // this version of the format defines no engine
+    const where = `event ${event.seq}`;
+    const { engine, artifact } = event.payload;
+    must(isString(engine?.value), 'artifact-event', `${where}: engine`);
+    if (isWithheld(event, 'artifact')) {
+      notChecked.push(`answer of ${where}: which artifact gave it is withheld`);
+      continue;
+    }
+    must(isDigest(artifact?.value), 'artifact-event', `${where}: artifact`);
+    must(artifact.value in artifacts, 'artifact-missing', `${where}: ${artifact.value}`);
+    named.add(artifact.value);
+    must(engine.value === ENGINE, 'artifact-replay', `${where}: unknown engine`);
+    const told = ['wire', 'model', 'request'].every((name) => name in started.payload) && 'answer' in finished.payload;
+    must(told, 'artifact-replay', `${where}: the run does not say what was asked and answered`);
+    must(isExecutable(artifacts[artifact.value]), 'artifact-replay', `${where}: not a program of ${ENGINE}`);
+    notChecked.push(`answer of ${where}: artifact not executed again here`);
   }
   checkNamed(artifacts, named, 'artifact-extra');
 }
@@ -335,7 +368,7 @@ export function verify(packetBytes, trustText) {
     checkStatement(packet, proofs, trust);
     checkRows(packet);
     checkPolicies(packet, notChecked);
-    checkArtifacts(packet);
+    checkArtifacts(packet, notChecked);
     checkCosts(packet, notChecked);
     return notChecked;
   });

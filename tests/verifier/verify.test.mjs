@@ -541,10 +541,44 @@ test('artifacts', () => {
   is('artifact-bytes', using({ engine: 'e', artifact: hex(text) }, { [hex(text)]: 'x' }));
   is('artifact-event', using({ artifact: hex(text) }));
   is('artifact-event', using({ engine: 'e', artifact: 'x' }));
-  is('artifact-event', using({ engine: 'e', artifact: withheld('artifact', hex(text)) }));
   is('artifact-missing', using({ engine: 'e', artifact: hex('other') }));
   is('artifact-replay', using({ engine: 'e', artifact: hex(text) }));
   is('artifact-extra', withDecision(event('x'), { artifacts: { [hex(text)]: text }, policies: {} }));
+  is('artifact-extra', using({ engine: 'e', artifact: withheld('artifact', hex(text)) }));
+});
+
+test('a learned answer is checked but for its execution, which is told', () => {
+  const program = (more = {}) => json({
+    format: 'punk.artifact/1', model: 'm', task: hex('task'), style: 'compact',
+    artifact: { guard: {}, program: { form: 'constant', value: 'red' } }, ...more,
+  });
+  const asked = { wire: 'chat', model: 'm', request: {} };
+  const using = (text, { engine = 'punk.artifact/1', begun = asked, ended = { answer: 'red' } } = {}) => {
+    const executed = event('artifact.executed', { engine, artifact: hex(text) });
+    const end = { costMicroUsd: 0, inputTokens: 0, outputTokens: 0, ...ended };
+    return build({ events: [event('run.started', begun), executed, finished(end)], policies: {}, artifacts: { [hex(text)]: text } });
+  };
+  const notChecked = (packet) => {
+    const result = verify(Buffer.from(json(packet)), TRUST);
+    assert.equal(result.valid, true, result.detail);
+    return result.notChecked.join();
+  };
+  assert.equal(notChecked(using(program())), 'answer of event 2: artifact not executed again here');
+  assert.equal(notChecked(using(program({ style: 'calls' }))), 'answer of event 2: artifact not executed again here');
+  const template = { base: hex('base'), pieces: [{ word: 'hello' }] };
+  assert.equal(notChecked(using(program({ template }))), 'answer of event 2: artifact not executed again here');
+  is('artifact-replay', using(program({ template: { pieces: [] } })));
+  is('artifact-replay', using(program(), { engine: 'punk.artifact/2' }));
+  is('artifact-replay', using(program({ format: 'punk.artifact/2' })));
+  is('artifact-replay', using(program({ style: 'loud' })));
+  is('artifact-replay', using(program({ more: 1 })));
+  is('artifact-replay', using('program'));
+  is('artifact-replay', using(program(), { begun: { wire: 'chat', model: 'm' } }));
+  is('artifact-replay', using(program(), { ended: {} }));
+  const forgotten = event('artifact.executed', { engine: 'punk.artifact/1', artifact: withheld('artifact', hex('text')) });
+  const end = finished({ costMicroUsd: 0, inputTokens: 0, outputTokens: 0 });
+  const without = build({ events: [started(), forgotten, end], policies: {} });
+  assert.equal(notChecked(without), 'answer of event 2: which artifact gave it is withheld');
 });
 
 test('costs', () => {

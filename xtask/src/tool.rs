@@ -47,6 +47,9 @@ pub(crate) const FUZZ: Tool = tool("cargo-fuzz", &["cargo-fuzz"], Crate("cargo-f
 /// libFuzzer itself is C++, compiled with each fuzz target.
 pub(crate) const CXX: Tool = tool("c++", &["c++", "g++", "clang++"], Debian("g++"));
 pub(crate) const NODE: Tool = tool("node", &["node"], Debian("nodejs"));
+/// What the documents have their readers use.
+pub(crate) const CURL: Tool = tool("curl", &["curl"], Debian("curl"));
+pub(crate) const JQ: Tool = tool("jq", &["jq"], Debian("jq"));
 pub(crate) const NPM: Tool = tool("npm", &["npm"], Debian("npm"));
 /// Debian has what makes virtual environments in a package of its own.
 pub(crate) const PYTHON: Tool =

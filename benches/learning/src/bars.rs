@@ -65,6 +65,9 @@ pub(crate) fn measure(arguments: &Arguments) -> Result<Report, String> {
     if wanted("lives") {
         lives(&mut report, arguments);
     }
+    if wanted("tasks") {
+        tasks(&mut report, arguments);
+    }
     if wanted("costs")
         && let Some(learned) = &learned
     {
@@ -228,17 +231,18 @@ fn shift(report: &mut Report, name: &str, rows: &[Labelled], seeds: &[u64]) {
     for (seed, (log, from)) in seeds.iter().zip(&logs) {
         let (served, agreed) = shares(&log.done[*from..]);
         report.notes.push(format!(
-            "{name}, shift, seed {seed}: promoted at {:?}, since then {} at {}, demoted {} times",
+            "{name}, shift, seed {seed}: promoted at {:?}, since then {} at {}, demoted {} times, strange {} times",
             log.promoted,
             percent(served),
             percent(agreed),
-            log.demoted
+            log.demoted,
+            log.strange
         ));
     }
 }
 
 fn lives(report: &mut Report, arguments: &Arguments) {
-    let (streams, made_up) = if arguments.quick { (200, 24) } else { (500, 200) };
+    let streams = if arguments.quick { 200 } else { 500 };
     let seeds = || (0..streams).map(|at| arguments.seed * 1000 + at);
     let jumps: Vec<_> = seeds()
         .map(|seed| promise::live(seed, 0.001, 0.3, 2000, 4000, 100_000))
@@ -248,7 +252,7 @@ fn lives(report: &mut Report, arguments: &Arguments) {
     report.at_least(
         "jump to 30 % disagreement: demoted within 200 served",
         in_time as f64 / jumps.len().max(1) as f64,
-        0.95,
+        1.0,
     );
     let mut delays: Vec<usize> = jumps.iter().filter_map(|life| life.until_demoted).collect();
     delays.sort_unstable();
@@ -280,6 +284,11 @@ fn lives(report: &mut Report, arguments: &Arguments) {
         kept as f64 / promoted.len().max(1) as f64,
         0.95,
     );
+}
+
+/// Small tasks that no data set knows, some of which have a teacher that contradicts itself more often than is promised.
+fn tasks(report: &mut Report, arguments: &Arguments) {
+    let made_up = if arguments.quick { 40 } else { 200 };
     let learned: Vec<Log> = (0..made_up)
         .map(|at| classify(promise::made_up(arguments.seed * 777 + at, 3000), Vec::new(), 0.01, at))
         .collect();

@@ -22,6 +22,8 @@ pub(crate) struct Log {
     /// When it was first promoted.
     pub(crate) promoted: Option<usize>,
     pub(crate) demoted: usize,
+    /// How often requests had become strange.
+    pub(crate) strange: usize,
     /// What stood in the way at the end.
     pub(crate) reason: String,
     pub(crate) learner: Learner,
@@ -46,6 +48,9 @@ pub(crate) fn classify(mut rows: Vec<Labelled>, late: Vec<Labelled>, disagreemen
             opinion.as_ref().and_then(|opinion| log.learner.classifier().labels.get(opinion.label as usize));
         let right = said.is_some_and(|said| *said == label);
         let sure = opinion.as_ref().is_some_and(|opinion| log.learner.classifier().is_sure(opinion));
+        if course.met(opinion.as_ref().map_or(1.0, |opinion| f64::from(opinion.strangeness()))) {
+            log.strange += 1;
+        }
         let turn = if sure { course.turn(KEY, &(at as u64).to_be_bytes()) } else { Turn::Live };
         let trust = opinion.as_ref().map_or(f32::MIN, |opinion| opinion.trust);
         log.done.push(Done { served: turn == Turn::Serve, right, trust });
@@ -53,11 +58,14 @@ pub(crate) fn classify(mut rows: Vec<Labelled>, late: Vec<Labelled>, disagreemen
         if turn == Turn::Serve {
             continue;
         }
-        let change = if turn == Turn::Compare {
+        let compared = if turn == Turn::Compare {
             course.compared(right, log.learner.choice().expects(trust))
         } else {
             None
         };
+        let is_new = log.learner.learn(&text, &label, opinion.as_ref(), course.aim());
+        let replay = log.learner.replay().filter(|_| is_new);
+        let change = replay.and_then(|replay| course.replayed(replay)).or(compared);
         log.demoted += usize::from(change == Some(Change::Demoted));
         if change == Some(Change::Promoted) && log.promoted.is_none() {
             log.promoted = Some(at);
@@ -67,7 +75,6 @@ pub(crate) fn classify(mut rows: Vec<Labelled>, late: Vec<Labelled>, disagreemen
                 rows.extend(crate::data::shuffled(&rest, seed));
             }
         }
-        log.learner.learn(&text, &label, opinion.as_ref(), course.aim());
     }
     let choice = log.learner.choice();
     log.reason = match choice.threshold {

@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wire::{Answer, Choice, Part, Request, Stop, Wire};
 
-use crate::task::Task;
+use crate::plan;
+use crate::task::{Loose, Task};
+use crate::template::Skeleton;
 
 /// The name of the engine, in events and in the text itself.
 pub const ENGINE: &str = "punk.artifact/1";
@@ -24,6 +26,19 @@ pub enum Style {
     Compact,
     /// Indented.
     Pretty,
+    /// As calls of tools, where it is a plan.
+    Calls,
+}
+
+impl Style {
+    /// How answers are written of which one was written like `other`: where something is called, that stays so.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        match self {
+            Self::Calls => self,
+            Self::Compact | Self::Pretty => other,
+        }
+    }
 }
 
 /// What serves.
@@ -38,6 +53,9 @@ pub struct Executable {
     pub task: Digest,
     /// How its answers are written.
     pub style: Style,
+    /// What its requests have in common, where that was mined and no instructions say so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<Skeleton>,
     /// What it does.
     pub artifact: Artifact,
 }
@@ -76,6 +94,20 @@ impl Executable {
         serde_json::to_string(self).unwrap_or_default()
     }
 
+    /// What of a request is different every time; or why the request is none of its kind.
+    ///
+    /// # Errors
+    /// The reason, in words.
+    pub fn input_of(&self, model: &str, request: &Request) -> Result<String, String> {
+        let other = || "it is for other work".to_owned();
+        if let Some(template) = &self.template {
+            let loose = Loose::of(model, request).filter(|loose| template.admits(loose));
+            return loose.map(|loose| loose.text).ok_or_else(other);
+        }
+        let task = Task::of(model, request).map_err(|why| why.to_string())?;
+        if task.key == self.task { Ok(task.input) } else { Err(other()) }
+    }
+
     /// What it says to `input`, or why it says nothing.
     ///
     /// # Errors
@@ -91,26 +123,45 @@ impl Executable {
     /// What it said, as a model would have answered.
     #[must_use]
     pub fn worded(&self, said: &Value, model: &str) -> Answer {
-        let text = match (said, self.style) {
-            (Value::String(text), _) => text.clone(),
-            (value, Style::Compact) => value.to_string(),
-            (value, Style::Pretty) => serde_json::to_string_pretty(value).unwrap_or_default(),
-        };
-        let choice = Choice { parts: vec![Part::text(text)], stop: Some(Stop::End), logprobs: None };
+        let planned = if self.style == Style::Calls { plan::to_parts(said) } else { None };
+        let (parts, stop) = planned.map_or_else(
+            || (vec![Part::text(self.text_of(said))], Stop::End),
+            |calls| (calls, Stop::ToolCalls),
+        );
+        let choice = Choice { parts, stop: Some(stop), logprobs: None };
         Answer { id: None, model: model.to_owned(), choices: vec![choice], usage: None }
+    }
+
+    fn text_of(&self, said: &Value) -> String {
+        match (said, self.style) {
+            (Value::String(text), _) => text.clone(),
+            (value, Style::Compact | Style::Calls) => value.to_string(),
+            (value, Style::Pretty) => serde_json::to_string_pretty(value).unwrap_or_default(),
+        }
+    }
+
+    /// Whether its answers can be calls of tools.
+    #[must_use]
+    pub fn may_call(&self) -> bool {
+        self.style == Style::Calls && plan::may_call(&self.artifact.program)
     }
 }
 
-/// What an answer says, to be compared: JSON where it is JSON, else its words; and how it is written. `None` when it is more than words.
+/// What an answer says, to be compared: a plan where it only calls tools, JSON where it is JSON, else its words; and how it is
+/// written. `None` when it is something else, or more than one of these.
 #[must_use]
 pub fn said(answer: &Answer) -> Option<(Value, Style)> {
     let [choice] = answer.choices.as_slice() else { return None };
-    if choice.stop != Some(Stop::End) {
-        return None;
+    match choice.stop {
+        Some(Stop::End) => {}
+        Some(Stop::ToolCalls) => return Some((plan::of_parts(&choice.parts)?, Style::Calls)),
+        _ => return None,
     }
     let text: String = choice.parts.iter().map(Part::as_text).collect::<Option<_>>()?;
     let text = text.trim();
     match serde_json::from_str::<Value>(text) {
+        // Words that look like calls could not be told from calls.
+        Ok(value) if plan::calls(&value).is_some() => None,
         Ok(value @ (Value::Object(_) | Value::Array(_))) => {
             let is_pretty = text.contains('\n');
             Some((value, if is_pretty { Style::Pretty } else { Style::Compact }))
@@ -120,15 +171,15 @@ pub fn said(answer: &Answer) -> Option<(Value, Style)> {
 }
 
 /// Answers a recorded request again: `wire`, `model` and `request` as `run.started` has them. Gives the answer as `run.finished` records it.
+/// The ids of calls are the gateway's and not the program's: they are taken from `recorded`, the answer that is on record.
 ///
 /// # Errors
 /// See [`ExecuteError`].
 pub fn reexecute(
     engine: &str,
     text: &str,
-    wire: &str,
-    model: &str,
-    request: &Value,
+    (wire, model, request): (&str, &str, &Value),
+    recorded: Option<&Value>,
 ) -> Result<Value, ExecuteError> {
     if engine != ENGINE {
         return Err(ExecuteError::Engine(engine.to_owned()));
@@ -136,12 +187,18 @@ pub fn reexecute(
     let executable = Executable::read(text)?;
     let request =
         read_request(wire, request).ok_or_else(|| ExecuteError::Request(format!("by the wire `{wire}`")))?;
-    let task = Task::of(model, &request).map_err(|why| ExecuteError::Silent(why.to_string()))?;
-    if task.key != executable.task {
-        return Err(ExecuteError::Silent("it is for other work".to_owned()));
-    }
-    let said = executable.says(&task.input).map_err(ExecuteError::Silent)?;
-    Ok(serde_json::to_value(executable.worded(&said, &request.model)).unwrap_or_default())
+    let input = executable.input_of(model, &request).map_err(ExecuteError::Silent)?;
+    let said = executable.says(&input).map_err(ExecuteError::Silent)?;
+    let mut ids = recorded.map(call_ids).unwrap_or_default().into_iter();
+    let answer = executable.worded(&said, &request.model).with_call_ids(|| ids.next().unwrap_or_default());
+    Ok(serde_json::to_value(answer).unwrap_or_default())
+}
+
+/// The ids of the calls in a recorded answer, in order.
+fn call_ids(answer: &Value) -> Vec<String> {
+    let Ok(answer) = serde_json::from_value::<Answer>(answer.clone()) else { return Vec::new() };
+    let parts = answer.choices.into_iter().flat_map(|choice| choice.parts);
+    parts.filter_map(|part| if let Part::ToolCall(call) = part { Some(call.id) } else { None }).collect()
 }
 
 /// A request as it was recorded.

@@ -13,31 +13,42 @@
 //! - Work is proportional to what is new in the log.
 
 mod choice;
+mod desk;
 mod executable;
 mod handler;
+mod keeping;
 mod news;
+mod plan;
 mod portable;
 mod replay;
+mod report;
 mod shelf;
 mod stored;
 mod study;
 mod task;
+mod template;
 mod tick;
 mod tutor;
 mod view;
 
 pub use choice::choice_of;
 pub use executable::{ENGINE, Executable, ExecuteError, Style, reexecute, said};
-pub use handler::LearningTick;
-pub use news::{COMPARED, Compared, EXECUTED, Lesson, News, Order, Served, order};
+pub use handler::{LearningTick, ReplayEvaluation};
+pub use learning::comparator::Comparator;
+pub use news::{COMPARED, Compared, EXECUTED, Lesson, News, Order, REPLAYED, Replay, Served, order};
 pub use portable::{PORTABLE, Portable, PortableError};
 pub use replay::{Bundle, ReplayReport, bundle};
+pub use report::Report;
 pub use shelf::{Considered, Offered, Shelf, Shelved};
 pub use stored::{
     RETIRED, StoredPattern, attempt_id, imported_program, program_id, program_text, read, stage_name,
 };
-pub use study::{AttemptMade, Changed, Correction, Evaluation, Made, Occasion, Outcome, ProgramName, Study};
-pub use task::{Task, Unlearnable};
-pub use tick::{Apprentice, Clock, Report};
-pub use tutor::{Tutor, agree};
+pub use study::{
+    AttemptMade, Changed, Correction, Evaluation, Made, Negative, Occasion, Outcome, ProgramName, Study,
+    Version,
+};
+pub use task::{Loose, Task, Unlearnable};
+pub use template::{Mined, Skeleton};
+pub use tick::{Apprentice, Clock};
+pub use tutor::Tutor;
 pub use view::Learned;

@@ -3,14 +3,17 @@
 //! Only what went live teaches. Everything is read from the events of one run, in the tokenised form in which they are recorded.
 
 use artifact::fingerprint;
+use learning::comparator::Comparator;
 use ledger::{Event, Field};
-use schema::{ArtifactId, Digest, PatternId, Route, RunId, RunStatus, Timestamp};
+use schema::{ArtifactId, Digest, PatternId, Route, RunId, RunStatus, SideEffectLevel, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use store::FeedRow;
 
 use crate::executable::{Style, read_request, said};
-use crate::task::Task;
+use crate::replay::ReplayReport;
+use crate::task::{Loose, Task, Unlearnable};
+use crate::template::Skeleton;
 
 /// The types of the events by which operators, and Punk in their name, say what is to become of what was learned. All of them name it as `target`.
 pub mod order {
@@ -18,6 +21,8 @@ pub mod order {
     pub const RETIRED: &str = "audit.pattern_retired";
     /// An artifact is to be made of a pattern now.
     pub const SYNTHESIS: &str = "audit.pattern_synthesis_requested";
+    /// Answers of a pattern are compared like this from now on.
+    pub const COMPARATOR: &str = "audit.pattern_comparator_declared";
     /// An artifact is to serve.
     pub const PROMOTED: &str = "audit.artifact_promoted";
     /// An artifact is not to serve until it is proven anew.
@@ -35,6 +40,8 @@ pub mod order {
 pub enum News {
     /// Live answered.
     Lesson(Box<Lesson>),
+    /// Live answered a request without instructions: what kind of work it is is mined, and then it is a lesson.
+    Loose(Box<(Loose, Lesson)>),
     /// An artifact answered.
     Served(Box<Served>),
     /// Somebody said what an answer should have been.
@@ -43,10 +50,28 @@ pub enum News {
         run: RunId,
         /// When.
         at: Timestamp,
-        /// What kind of work it was.
-        task: Digest,
+        /// What kind of work it was, if the request says so.
+        task: Option<Digest>,
         /// Which artifact had answered, and its version; nobody but live if absent.
         by: Option<(ArtifactId, u32)>,
+    },
+    /// Somebody did not like an answer of an artifact, and did not say what it should have been.
+    Disliked {
+        /// The run.
+        run: RunId,
+        /// When.
+        at: Timestamp,
+        /// What was asked.
+        input: String,
+        /// Which artifact had answered, and its version.
+        by: (ArtifactId, u32),
+    },
+    /// An artifact was tried on recorded runs.
+    Replayed {
+        /// The artifact.
+        artifact: ArtifactId,
+        /// What came of it.
+        replay: Replay,
     },
     /// Somebody decided.
     Ordered {
@@ -62,12 +87,14 @@ pub enum News {
 }
 
 /// What somebody decided.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Order {
     /// See [`order::RETIRED`].
     Retire(PatternId),
     /// See [`order::SYNTHESIS`].
     Synthesize(PatternId),
+    /// See [`order::COMPARATOR`].
+    Compare(PatternId, Comparator),
     /// See [`order::PROMOTED`].
     Promote(ArtifactId),
     /// See [`order::ROLLED_BACK`].
@@ -101,6 +128,10 @@ pub struct Lesson {
     pub cost: u64,
     /// In milliseconds.
     pub latency: u64,
+    /// The highest level of side effects of what the answer calls; zero if it calls nothing.
+    pub side_effects: u8,
+    /// What its requests have in common, where that was mined; and whether this one fitted before it was taken in.
+    pub template: Option<(Skeleton, bool)>,
     /// What the artifact would have said, if this was an audit.
     pub compared: Option<Compared>,
 }
@@ -124,8 +155,10 @@ pub struct Served {
     pub run: RunId,
     /// When it ended.
     pub at: Timestamp,
-    /// What kind of work.
-    pub task: Task,
+    /// What kind of work, if the request says so.
+    pub task: Option<Digest>,
+    /// What was asked.
+    pub input: String,
     /// The artifact.
     pub artifact: ArtifactId,
     /// Its version.
@@ -134,6 +167,23 @@ pub struct Served {
     pub saved: u64,
 }
 
+/// What came of trying an artifact on recorded runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Replay {
+    /// The run that records it.
+    pub run: RunId,
+    /// When.
+    pub at: Timestamp,
+    /// The version that was tried.
+    pub version: u32,
+    /// What was counted.
+    #[serde(flatten)]
+    pub report: ReplayReport,
+}
+
+/// The type of the event of a replay.
+pub const REPLAYED: &str = "audit.artifact_replayed";
 /// The type of the event of a run that an artifact answered, and of one that was an audit of one.
 pub const EXECUTED: &str = "artifact.executed";
 /// See [`EXECUTED`].
@@ -156,6 +206,22 @@ impl News {
     }
 }
 
+/// What was asked, as far as the request itself says.
+enum Asked {
+    Task(Task),
+    Loose(Loose),
+}
+
+impl Asked {
+    /// The kind of work, if it is known, and what is different every time.
+    fn parts(self) -> (Option<Digest>, String) {
+        match self {
+            Self::Task(task) => (Some(task.key), task.input),
+            Self::Loose(loose) => (None, loose.text),
+        }
+    }
+}
+
 struct Run<'e> {
     id: RunId,
     events: &'e [Event],
@@ -166,6 +232,19 @@ impl Run<'_> {
         match event.r#type.as_str() {
             "run.finished" => self.finished(event),
             "feedback.recorded" => self.corrected(event),
+            REPLAYED => {
+                let artifact = text(event, "target")?.parse().ok()?;
+                let number = |name: &str| value(event, name).and_then(Value::as_u64);
+                let report = ReplayReport {
+                    runs: number("runs")?,
+                    answered: number("answered")?,
+                    disagreed: number("disagreed")?,
+                    known: number("known")?,
+                };
+                let version = u32::try_from(number("version")?).ok()?;
+                let replay = Replay { run: self.id, at: event.at, version, report };
+                Some(News::Replayed { artifact, replay })
+            }
             other => {
                 let order = ordered(other, event)?;
                 let actor = text(event, "actor").unwrap_or("punk").to_owned();
@@ -178,12 +257,17 @@ impl Run<'_> {
         self.events.iter().find(|event| event.r#type == r#type)
     }
 
-    fn task(&self) -> Option<(Task, &str, &Value)> {
+    fn asked(&self) -> Option<(Asked, &str, &Value)> {
         let started = self.event("run.started")?;
         let (wire, model) = (text(started, "wire")?, text(started, "model")?);
         let request = value(started, "request")?;
-        let task = Task::of(model, &read_request(wire, request)?).ok()?;
-        Some((task, model, request))
+        let read = read_request(wire, request)?;
+        let asked = match Task::of(model, &read) {
+            Ok(task) => Asked::Task(task),
+            Err(Unlearnable::NoInstructions) => Asked::Loose(Loose::of(model, &read)?),
+            Err(_) => return None,
+        };
+        Some((asked, model, request))
     }
 
     fn by(&self) -> Option<(ArtifactId, u32)> {
@@ -200,9 +284,9 @@ impl Run<'_> {
         let number = |name: &str| value(finished, name).and_then(Value::as_u64);
         if route == Route::Artifact.as_str() {
             let (artifact, version) = self.by()?;
-            let (task, ..) = self.task()?;
+            let (task, input) = self.asked()?.0.parts();
             let saved = number("savedMicroUsd").unwrap_or(0);
-            let served = Served { run: self.id, at: finished.at, task, artifact, version, saved };
+            let served = Served { run: self.id, at: finished.at, task, input, artifact, version, saved };
             return Some(News::Served(Box::new(served)));
         }
         if route != Route::Live.as_str() {
@@ -210,7 +294,7 @@ impl Run<'_> {
         }
         let answer = serde_json::from_value(value(finished, "answer")?.clone()).ok()?;
         let (output, style) = said(&answer)?;
-        let (task, model, request) = self.task()?;
+        let (asked, model, request) = self.asked()?;
         let compared = self.event(COMPARED).and_then(|event| {
             Some(Compared {
                 artifact_id: text(event, "artifactId")?.parse().ok()?,
@@ -218,7 +302,14 @@ impl Run<'_> {
                 said: value(event, "said")?.clone(),
             })
         });
-        Some(News::Lesson(Box::new(Lesson {
+        let (loose, task) = match asked {
+            Asked::Task(task) => (None, task),
+            Asked::Loose(loose) => {
+                let task = Task { key: loose.base, name: String::new(), input: loose.text.clone() };
+                (Some(loose), task)
+            }
+        };
+        let lesson = Lesson {
             run: self.id,
             at: finished.at,
             model: model.to_owned(),
@@ -228,18 +319,40 @@ impl Run<'_> {
             style,
             cost: number("costMicroUsd").unwrap_or(0),
             latency: number("latencyMs").unwrap_or(0),
+            side_effects: self.side_effects(),
+            template: None,
             compared,
-        })))
+        };
+        Some(match loose {
+            Some(loose) => News::Loose(Box::new((loose, lesson))),
+            None => News::Lesson(Box::new(lesson)),
+        })
+    }
+
+    /// Every call of an answer was judged with the level of its tool, whatever came of that.
+    fn side_effects(&self) -> u8 {
+        let judged = self.events.iter().filter(|event| event.r#type == "policy.decided");
+        let calls = judged.filter(|event| text(event, "toolName").is_some());
+        let levels = calls.map(|event| {
+            let level = value(event, "facts").and_then(|facts| facts["level"].as_u64());
+            level.and_then(|level| u8::try_from(level).ok()).unwrap_or(u8::from(SideEffectLevel::UNDECLARED))
+        });
+        levels.max().unwrap_or(0)
     }
 
     fn corrected(&self, feedback: &Event) -> Option<News> {
-        let correction = value(feedback, "correction").and_then(Value::as_str);
         let is_bad = value(feedback, "rating").and_then(Value::as_i64) == Some(-1);
-        if correction.is_none() || !is_bad {
+        if !is_bad {
             return None;
         }
-        let (task, ..) = self.task()?;
-        Some(News::Corrected { run: self.id, at: feedback.at, task: task.key, by: self.by() })
+        let (task, input) = self.asked()?.0.parts();
+        let (run, at) = (self.id, feedback.at);
+        match (value(feedback, "correction").and_then(Value::as_str), self.by()) {
+            (Some(_), by) => Some(News::Corrected { run, at, task, by }),
+            (None, Some(by)) => Some(News::Disliked { run, at, input, by }),
+            // What live said is not the learner's to judge.
+            (None, None) => None,
+        }
     }
 }
 
@@ -248,6 +361,10 @@ fn ordered(r#type: &str, event: &Event) -> Option<Order> {
     match r#type {
         order::RETIRED => Some(Order::Retire(target.parse().ok()?)),
         order::SYNTHESIS => Some(Order::Synthesize(target.parse().ok()?)),
+        order::COMPARATOR => {
+            let comparator = serde_json::from_value(value(event, "comparator")?.clone()).ok()?;
+            Some(Order::Compare(target.parse().ok()?, comparator))
+        }
         order::PROMOTED => Some(Order::Promote(target.parse().ok()?)),
         order::ROLLED_BACK => Some(Order::RollBack(target.parse().ok()?)),
         order::QUARANTINED => Some(Order::Quarantine(target.parse().ok()?)),

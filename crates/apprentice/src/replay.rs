@@ -1,19 +1,19 @@
 //! Replay: an artifact is tried on recorded runs, and what they were is a bundle that anybody can take away.
 //!
-//! It reads and compares. What an artifact said to an input does not change, so a comparison is kept by the program and the input
+//! It is durable work, a job (`handler.rs`), and what came of it is on record like anything that happens; the learner reads that
+//! from the log. It reads and compares, and can do nothing else. What an artifact said to an input does not change, so a comparison is kept by the program and the input
 //! and not made twice.
 
 use std::num::NonZeroU32;
 
-use learning::comparator::Comparator;
 use ledger::{Event, sha256};
 use schema::{ArtifactId, Digest, RunId, Seq, TenantId, Timestamp};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use store::{CacheHeld, CacheKind, CacheWrite, Commit, RecordKind, StoreError};
 
 use crate::executable::Executable;
-use crate::news::News;
+use crate::news::{News, REPLAYED};
 use crate::stored::{Loaded, pattern_by, program_text, read};
 use crate::study::Made;
 use crate::tick::{Apprentice, MOST_ENTRIES};
@@ -28,7 +28,7 @@ pub struct Bundle {
     pub at: Timestamp,
     /// The model's one name.
     pub model: String,
-    /// What kind of work it is.
+    /// What kind of work it is; of a request without instructions, what its template is mined under.
     pub task: Digest,
     /// What is different every time.
     pub input: String,
@@ -39,7 +39,11 @@ pub struct Bundle {
 /// The bundle of a run; nothing, if nothing can be learned from it.
 #[must_use]
 pub fn bundle(run: RunId, events: &[Event]) -> Option<Bundle> {
-    let Some(News::Lesson(lesson)) = News::recall(run, events) else { return None };
+    let lesson = match News::recall(run, events)? {
+        News::Lesson(lesson) => *lesson,
+        News::Loose(told) => told.1,
+        _ => return None,
+    };
     Some(Bundle {
         run_id: run,
         at: lesson.at,
@@ -51,7 +55,8 @@ pub fn bundle(run: RunId, events: &[Event]) -> Option<Bundle> {
 }
 
 /// What came of a replay.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct ReplayReport {
     /// Recorded runs.
     pub runs: u64,
@@ -73,8 +78,8 @@ struct Kept {
 }
 
 impl Apprentice {
-    /// Tries the program of an artifact on the newest recorded runs of its pattern. `None`: there is no such artifact, or it has no
-    /// program yet.
+    /// Tries the program of an artifact on the newest recorded runs of its pattern, and puts on record what came of it in the name
+    /// of `actor`. `None`: there is no such artifact, or it has no program yet. `go_on` is asked between runs.
     ///
     /// # Errors
     /// The store is out of reach.
@@ -82,6 +87,8 @@ impl Apprentice {
         &self,
         tenant: TenantId,
         artifact: ArtifactId,
+        actor: &str,
+        go_on: &(dyn Fn() -> bool + Sync),
     ) -> Result<Option<ReplayReport>, StoreError> {
         let store = self.store.tenant(tenant);
         let Some(record) = store.record(RecordKind::Artifact, &artifact.to_string()).await? else {
@@ -92,15 +99,28 @@ impl Apprentice {
         let Some(text) = program_text(&*store, program.digest).await? else { return Ok(None) };
         let Ok(executable) = Executable::read(&text) else { return Ok(None) };
         let Some(pattern) = pattern_by(&*store, made.pattern).await? else { return Ok(None) };
-        let runs: Vec<RunId> = Loaded::read(&*store, pattern).await?.tutor.bundle().collect();
+        let Loaded { study, tutor, .. } = Loaded::read(&*store, pattern).await?;
+        let runs: Vec<RunId> = tutor.bundle().collect();
+        let compared_by = json!(study.comparator).to_string();
         let now = (self.clock)();
         let (mut report, mut commit) = (ReplayReport::default(), Commit::default());
         for run in runs {
+            if !go_on() {
+                return Ok(None);
+            }
             let events = store.events(run, Seq::START, NonZeroU32::MAX).await?;
             let Some(bundle) = bundle(run, &events) else { continue };
             let output = bundle.output.to_string();
             let key = sha256(
-                &[program.digest.as_bytes(), bundle.input.as_bytes(), b"\0", output.as_bytes()].concat(),
+                &[
+                    program.digest.as_bytes(),
+                    bundle.input.as_bytes(),
+                    b"\0",
+                    output.as_bytes(),
+                    b"\0",
+                    compared_by.as_bytes(),
+                ]
+                .concat(),
             );
             let known = store.cached(CacheKind::Evaluation, key, now).await?.and_then(|row| match row.held {
                 CacheHeld::Value(bytes) => serde_json::from_slice::<Kept>(&bytes).ok(),
@@ -115,7 +135,7 @@ impl Apprentice {
                 }
                 None => {
                     let said = executable.says(&bundle.input).ok();
-                    let agreed = said.map(|said| Comparator::Exact.agree(&said, &bundle.output));
+                    let agreed = said.map(|said| study.comparator.agree(&said, &bundle.output));
                     let text = serde_json::to_vec(&Kept { agreed }).unwrap_or_default();
                     commit.cache.push(CacheWrite {
                         kind: CacheKind::Evaluation,
@@ -135,6 +155,12 @@ impl Apprentice {
             report.answered += u64::from(agreed.is_some());
             report.disagreed += u64::from(agreed == Some(false));
         }
+        let ReplayReport { runs, answered, disagreed, known } = report;
+        let details = json!({
+            "version": program.version, "runs": runs, "answered": answered, "disagreed": disagreed, "known": known,
+            "wantedBy": actor,
+        });
+        commit.appends.push(self.deed(tenant, REPLAYED, &artifact.to_string(), details)?);
         store.commit(commit).await.map_err(StoreError::unavailable)?;
         Ok(Some(report))
     }

@@ -9,6 +9,7 @@ use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use learning::comparator::Comparator;
 use learning::course::{Course, Stage, Turn};
 use schema::{ArtifactId, Digest, MicroUsd, PatternId, RunId, TenantId, Timestamp};
 use serde_json::Value;
@@ -18,7 +19,8 @@ use wire::{Answer, Request};
 use crate::executable::Executable;
 use crate::stored::{PROMOTED, StoredPattern, program_text, read};
 use crate::study::{Made, avoided_key};
-use crate::task::Task;
+use crate::task::{Loose, Task, Unlearnable};
+use crate::template::skeleton_of;
 
 /// The programs that serve.
 #[derive(Debug, Default)]
@@ -43,6 +45,8 @@ pub struct Shelved {
     pub digest: Digest,
     /// What asking the model costs and takes, on average.
     pub usual: (MicroUsd, u64),
+    /// When its answers and live's are the same.
+    pub comparator: Comparator,
     executable: Executable,
     course: Mutex<Course>,
     /// Inputs to which live said something else of late.
@@ -98,9 +102,13 @@ impl Shelf {
             (HashMap::<TenantId, HashMap<Digest, Arc<Shelved>>>::new(), 0, 0);
         for (tenant, record) in records {
             let Some(key) = record.key else { continue };
-            let known = self
-                .find(tenant, key)
-                .filter(|known| known.seen == record.version && known.artifact.to_string() == record.id);
+            let known = self.find(tenant, key).filter(|known| {
+                // Versions of records begin anew when everything does; the text of a program says what it is.
+                let digest = record.body.pointer("/program/digest").and_then(Value::as_str);
+                known.seen == record.version
+                    && known.artifact.to_string() == record.id
+                    && digest.is_some_and(|digest| digest == known.digest.to_string())
+            });
             let shelved = match known {
                 Some(known) => known,
                 None => {
@@ -119,13 +127,16 @@ impl Shelf {
                     };
                     let pattern = handle.record(RecordKind::Pattern, &made.pattern.to_string()).await?;
                     let pattern = pattern.as_ref().map(read::<StoredPattern>).transpose()?;
-                    let (cost, millis) = pattern.map_or((0, 0), |pattern| pattern.study.pattern.averages());
+                    let (cost, millis) =
+                        pattern.as_ref().map_or((0, 0), |pattern| pattern.study.pattern.averages());
+                    let comparator = pattern.map(|pattern| pattern.study.comparator).unwrap_or_default();
                     Arc::new(Shelved {
                         artifact: made.id,
                         pattern: made.pattern,
                         version: program.version,
                         digest: program.digest,
                         usual: (MicroUsd(i64::try_from(cost).unwrap_or(i64::MAX)), millis),
+                        comparator,
                         executable,
                         course: Mutex::new(made.course),
                         avoided: Mutex::new(made.avoided.into_iter().collect()),
@@ -144,6 +155,18 @@ impl Shelf {
     fn find(&self, tenant: TenantId, key: Digest) -> Option<Arc<Shelved>> {
         let tenants = self.tenants.read().unwrap_or_else(PoisonError::into_inner);
         tenants.get(&tenant)?.get(&key).cloned()
+    }
+
+    /// What serves requests that fit a mined template, if one is: where two could be meant, nothing does.
+    fn find_template(&self, tenant: TenantId, loose: &Loose) -> Option<Arc<Shelved>> {
+        let tenants = self.tenants.read().unwrap_or_else(PoisonError::into_inner);
+        let here = skeleton_of(&loose.text);
+        let admits = |shelved: &&Arc<Shelved>| {
+            let template = shelved.executable.template.as_ref();
+            template.is_some_and(|template| template.admits_pieces(loose.base, &here))
+        };
+        let mut fitting = tenants.get(&tenant)?.values().filter(admits);
+        fitting.next().filter(|_| fitting.next().is_none()).cloned()
     }
 
     /// Whether anything of the tenant's serves.
@@ -165,14 +188,17 @@ impl Shelf {
         if !self.has_any(tenant) {
             return Considered::Nothing;
         }
-        let task = match Task::of(model, request) {
-            Ok(task) => task,
-            Err(why) => return Considered::Pass(why.to_string()),
+        let (found, input) = match Task::of(model, request) {
+            Ok(task) => (self.find(tenant, task.key), task.input),
+            Err(why) => match Loose::of(model, request).filter(|_| why == Unlearnable::NoInstructions) {
+                Some(loose) => (self.find_template(tenant, &loose), loose.text),
+                None => return Considered::Pass(why.to_string()),
+            },
         };
-        let Some(shelved) = self.find(tenant, task.key) else {
+        let Some(shelved) = found else {
             return Considered::Pass("nothing is promoted for work of this kind".to_owned());
         };
-        let key = avoided_key(task.key, &task.input);
+        let key = avoided_key(shelved.executable.task, &input);
         let avoided = shelved.avoided.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied();
         if avoided.is_some_and(|until| until > now) {
             return Considered::Pass(format!(
@@ -180,7 +206,7 @@ impl Shelf {
                 shelved.artifact
             ));
         }
-        let said = match shelved.executable.says(&task.input) {
+        let said = match shelved.executable.says(&input) {
             Ok(said) => said,
             Err(why) => return Considered::Pass(format!("{} passes: {why}", shelved.artifact)),
         };

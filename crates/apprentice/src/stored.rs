@@ -5,13 +5,14 @@
 
 use std::num::NonZeroU32;
 
+use artifact::fingerprint::Templates;
 use schema::{ArtifactId, Digest, PatternId, RunId, Seq, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use store::{Record, RecordBody, RecordChange, RecordFilter, RecordKind, StoreError, TenantStore};
 
-use crate::news::News;
+use crate::news::{Lesson, News};
 use crate::study::{AttemptMade, Made, ProgramName, Study};
 use crate::tutor::Tutor;
 
@@ -23,10 +24,61 @@ pub(crate) struct Place {
     pub(crate) cursor: u64,
     /// How many patterns there are.
     pub(crate) patterns: u64,
+    /// How often everything began anew: what is in memory from before is of another time, whatever its version.
+    #[serde(default)]
+    pub(crate) epoch: u64,
+    /// Everything is about to begin anew.
+    #[serde(default)]
+    pub(crate) clearing: Option<Clearing>,
+}
+
+/// What was derived is being deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Clearing {
+    /// Since when.
+    pub(crate) since: Timestamp,
+    /// Whether the texts of programs are, too.
+    pub(crate) texts: bool,
 }
 
 /// The id of the only record of its kind.
 pub(crate) const PLACE: &str = "log";
+
+/// How far the log was read, with the version of the record that says so.
+pub(crate) async fn place(store: &dyn TenantStore) -> Result<(u64, Place), StoreError> {
+    let record = store.record(RecordKind::Learning, PLACE).await?;
+    let version = record.as_ref().map_or(0, |record| record.version);
+    Ok((version, record.as_ref().map(read).transpose()?.unwrap_or_default()))
+}
+
+/// What is mined of requests without instructions.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Mine {
+    pub(crate) templates: Templates,
+    /// The version of the record it is from.
+    pub(crate) version: u64,
+    /// Whether it has to be written.
+    pub(crate) is_changed: bool,
+}
+
+impl Mine {
+    /// Reads what was mined under `base`.
+    pub(crate) async fn read(store: &dyn TenantStore, base: Digest) -> Result<Self, StoreError> {
+        let Some(record) = store.record(RecordKind::Learning, &mine_id(base)).await? else {
+            return Ok(Self::default());
+        };
+        Ok(Self { templates: read(&record)?, version: record.version, is_changed: false })
+    }
+
+    pub(crate) fn change(&self, base: Digest) -> RecordChange {
+        let to = body("templates", None, json!(self.templates), Timestamp::EPOCH);
+        change(RecordKind::Learning, mine_id(base), self.version, to)
+    }
+}
+
+fn mine_id(base: Digest) -> String {
+    format!("templates.{base}")
+}
 
 /// A pattern as its record has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -48,6 +100,8 @@ pub(crate) struct Loaded {
     pub(crate) tutor: Tutor,
     pub(crate) pending: Vec<RunId>,
     pub(crate) versions: Versions,
+    /// See [`Place::epoch`].
+    pub(crate) epoch: u64,
     /// Whether anything of it has to be written.
     pub(crate) is_changed: bool,
     /// Whether the learner has to be.
@@ -71,6 +125,7 @@ impl Loaded {
             tutor: Tutor::default(),
             pending: Vec::new(),
             versions: Versions::default(),
+            epoch: 0,
             is_changed: true,
             is_grown: false,
         }
@@ -94,16 +149,18 @@ impl Loaded {
         for run in &pending {
             let events = store.events(*run, Seq::START, NonZeroU32::MAX).await?;
             match News::recall(*run, &events) {
-                Some(News::Lesson(lesson)) => {
-                    let opinion = tutor.meet(&lesson.task.input);
-                    // No version comes of it: there would be a newer record of the learner.
-                    tutor.learn(*run, &lesson.task.input, &lesson.output, &opinion, study_aim(&study));
-                }
-                Some(News::Served(served)) => drop(tutor.meet(&served.task.input)),
+                Some(News::Lesson(lesson)) => teach(&mut tutor, &study, &lesson),
+                Some(News::Loose(told)) => teach(&mut tutor, &study, &told.1),
+                Some(News::Served(served)) => drop(tutor.meet(&served.input)),
                 _ => {}
             }
         }
-        Ok(Self { study, tutor, pending, versions, is_changed: false, is_grown: false })
+        Ok(Self { study, tutor, pending, versions, epoch: 0, is_changed: false, is_grown: false })
+    }
+
+    /// The same, of this epoch.
+    pub(crate) fn of(self, epoch: u64) -> Self {
+        Self { epoch, ..self }
     }
 
     /// The changes that keep it, after which it is as if it had just been read.
@@ -143,10 +200,11 @@ impl Loaded {
     }
 }
 
-fn study_aim(study: &Study) -> learning::threshold::Aim {
-    use learning::proof::Promise;
-    use learning::threshold::Aim;
-    study.artifact.as_ref().map_or(Aim::Prove(Promise::default().disagreement), |made| made.course.aim())
+/// Teaches a learner what it has been taught before.
+fn teach(tutor: &mut Tutor, study: &Study, lesson: &Lesson) {
+    let opinion = tutor.meet(&lesson.task.input);
+    // No version comes of it: there would be a newer record of the learner.
+    tutor.learn(lesson.run, &lesson.task.input, &lesson.output, &opinion, study.aim());
 }
 
 /// Where an artifact stands, in the word its record is grouped under.
@@ -205,10 +263,13 @@ pub(crate) fn program_change(
     change(RecordKind::Program, program_id(artifact, name.version), expected, to)
 }
 
+/// The group of the programs that were made elsewhere.
+pub(crate) const IMPORTED: &str = "imported";
+
 /// The record of a program that was made elsewhere.
 #[must_use]
 pub fn imported_program(digest: Digest, text: &str, at: Timestamp) -> RecordChange {
-    let to = body("imported", Some(digest), json!({ "text": text }), at);
+    let to = body(IMPORTED, Some(digest), json!({ "text": text }), at);
     change(RecordKind::Program, format!("imported.{digest}"), 0, to)
 }
 

@@ -5,11 +5,13 @@
 //! Numbers, dates, ids and addresses in them are taken out and belong to the input, so that a prompt which tells the date is
 //! one kind of work and not one a day.
 
-use artifact::fingerprint::digest;
+use std::borrow::Cow;
+
+use artifact::fingerprint::{self, digest};
 use artifact::token::tokens;
 use schema::Digest;
 use serde_json::json;
-use wire::{Message, Part, Request, Role};
+use wire::{Message, Part, Request, Role, Tool};
 
 /// A request as the learner sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,12 +24,18 @@ pub struct Task {
     pub input: String,
 }
 
+/// A request that says what is to be done only by what it has in common with others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loose {
+    /// The model, the form of the answer and the sampling.
+    pub base: Digest,
+    /// All that it says.
+    pub text: String,
+}
+
 /// Why nothing can be learned from a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unlearnable {
-    /// What is answered may be to call something.
-    #[error("requests with tools are not learned")]
-    Tools,
     /// More than one answer, or more than its words.
     #[error("more is wanted than one answer in words")]
     Choices,
@@ -54,9 +62,6 @@ impl Task {
     /// # Errors
     /// See [`Unlearnable`].
     pub fn of(model: &str, request: &Request) -> Result<Self, Unlearnable> {
-        if !request.tools.is_empty() {
-            return Err(Unlearnable::Tools);
-        }
         if request.choices > 1 || request.sampling.logprobs {
             return Err(Unlearnable::Choices);
         }
@@ -64,11 +69,11 @@ impl Task {
         let instructions: Vec<String> =
             said(Role::System).map(words).collect::<Option<_>>().ok_or(Unlearnable::NotText)?;
         let instructions = instructions.join("\n");
-        let turns: Vec<(Role, String)> = request
+        let turns: Vec<(&str, String)> = request
             .messages
             .iter()
             .filter(|message| message.role != Role::System)
-            .map(|message| Some((message.role, words(message)?)))
+            .map(|message| Some((speaker(message), words(message)?)))
             .collect::<Option<_>>()
             .ok_or(Unlearnable::NotText)?;
         let (instructions, input) = match (instructions.trim().is_empty(), turns.as_slice()) {
@@ -85,22 +90,85 @@ impl Task {
         if input.len() > LONGEST {
             return Err(Unlearnable::TooLong);
         }
-        let roles: Vec<Role> = turns.iter().map(|(role, _)| *role).collect();
-        let key = digest(&json!({
+        let roles: Vec<&str> = turns.iter().map(|(role, _)| *role).collect();
+        let mut common = json!({
             "model": model, "instructions": fixed, "roles": roles, "format": request.format,
             "sampling": request.sampling, "reasoning": request.reasoning,
-        }));
-        Ok(Self { key, name: name(&instructions), input })
+        });
+        if !request.tools.is_empty() {
+            common["tools"] = json!({
+                "schemas": tools(&request.tools), "choice": request.tool_choice,
+                "parallel": request.parallel_tool_calls,
+            });
+        }
+        Ok(Self { key: digest(&common), name: name(&instructions), input })
     }
 }
 
-/// The words of a message, if it has nothing else.
-fn words(message: &Message) -> Option<String> {
-    message.parts.iter().map(Part::as_text).collect()
+impl Loose {
+    /// The request, if it is one message of words and nothing else, and [`Task::of`] finds no instructions in it.
+    #[must_use]
+    pub fn of(model: &str, request: &Request) -> Option<Self> {
+        let [only] = request.messages.as_slice() else { return None };
+        if only.role != Role::User
+            || !request.tools.is_empty()
+            || request.choices > 1
+            || request.sampling.logprobs
+        {
+            return None;
+        }
+        let text = words(only).filter(|text| text.len() <= LONGEST)?;
+        if divided(&text).is_some() {
+            return None;
+        }
+        let base = digest(&json!({
+            "model": model, "format": request.format, "sampling": request.sampling, "reasoning": request.reasoning,
+        }));
+        Some(Self { base, text })
+    }
 }
 
-fn spoken((role, text): &(Role, String)) -> String {
-    let who = if *role == Role::Assistant { "assistant" } else { "user" };
+/// What there is to call, whatever its order. What was said about caching does not matter.
+fn tools(tools: &[Tool]) -> Digest {
+    let plain = |tool: &Tool| {
+        let Tool { name, description, parameters, strict, .. } = tool;
+        json!({ "name": name, "description": description, "parameters": parameters, "strict": strict })
+    };
+    fingerprint::tools(&tools.iter().map(plain).collect::<Vec<_>>())
+}
+
+/// Who speaks: what tools gave, and what calls them, is told from what people and models say.
+fn speaker(message: &Message) -> &'static str {
+    let has = |test: fn(&Part) -> bool| message.parts.iter().any(test);
+    match message.role {
+        Role::System => "system",
+        Role::User if has(|part| matches!(part, Part::ToolResult(_))) => "tool",
+        Role::User => "user",
+        Role::Assistant if has(|part| matches!(part, Part::ToolCall(_))) => "call",
+        Role::Assistant => "assistant",
+    }
+}
+
+/// The words of a message, with what it calls and what tools gave; `None` if there is anything else in it. Ids of calls are
+/// different every time and mean nothing.
+fn words(message: &Message) -> Option<String> {
+    let said: Vec<Cow<'_, str>> = message.parts.iter().map(part_words).collect::<Option<_>>()?;
+    Some(said.concat())
+}
+
+fn part_words(part: &Part) -> Option<Cow<'_, str>> {
+    match part {
+        Part::Text { text, .. } => Some(Cow::Borrowed(text)),
+        Part::ToolCall(call) => Some(Cow::Owned(format!("{} {}\n", call.name, call.arguments))),
+        Part::ToolResult(result) => {
+            let given: String = result.content.iter().map(Part::as_text).collect::<Option<_>>()?;
+            Some(Cow::Owned(given + "\n"))
+        }
+        _ => None,
+    }
+}
+
+fn spoken((who, text): &(&str, String)) -> String {
     format!("{who}: {text}")
 }
 
@@ -196,8 +264,44 @@ mod tests {
         let messages = json!([{ "role": "user", "content": "hi" }]);
         let why = task(&json!({ "model": "m", "messages": messages })).unwrap_err();
         assert_eq!(why, Unlearnable::NoInstructions);
-        let tools = json!([{ "type": "function", "function": { "name": "f" } }]);
-        let why = task(&json!({ "model": "m", "messages": messages, "tools": tools })).unwrap_err();
-        assert_eq!(why, Unlearnable::Tools);
+        let picture = json!([{ "type": "image_url", "image_url": { "url": "https://example.com/a.png" } }]);
+        let messages =
+            json!([{ "role": "system", "content": "Tell." }, { "role": "user", "content": picture }]);
+        let why = task(&json!({ "model": "m", "messages": messages })).unwrap_err();
+        assert_eq!(why, Unlearnable::NotText);
+    }
+
+    #[test]
+    fn the_same_tools_are_one_kind_in_any_order_and_other_tools_are_another() {
+        let tool = |name: &str| json!({ "type": "function", "function": { "name": name, "parameters": {} } });
+        let with = |tools: serde_json::Value| {
+            let messages = json!([
+                { "role": "system", "content": "Look things up." }, { "role": "user", "content": "rain in Bern?" },
+            ]);
+            task(&json!({ "model": "m", "messages": messages, "tools": tools })).unwrap()
+        };
+        let one = with(json!([tool("a"), tool("b")]));
+        assert_eq!(one, with(json!([tool("b"), tool("a")])));
+        assert_ne!(one.key, with(json!([tool("a")])).key);
+    }
+
+    #[test]
+    fn what_a_tool_gave_belongs_to_the_input_and_the_id_of_its_call_does_not() {
+        let after = |id: &str, gave: &str| {
+            let call =
+                json!({ "id": id, "type": "function", "function": { "name": "f", "arguments": "{}" } });
+            let messages = json!([
+                { "role": "system", "content": "Look things up." }, { "role": "user", "content": "rain?" },
+                { "role": "assistant", "content": null, "tool_calls": [call] },
+                { "role": "tool", "tool_call_id": id, "content": gave },
+            ]);
+            let tools = json!([{ "type": "function", "function": { "name": "f", "parameters": {} } }]);
+            task(&json!({ "model": "m", "messages": messages, "tools": tools })).unwrap()
+        };
+        let one = after("call_1", "wet");
+        assert_eq!(one, after("call_2", "wet"));
+        let dry = after("call_1", "dry");
+        assert_eq!(one.key, dry.key);
+        assert!(one.input.contains("tool: wet") && dry.input.contains("tool: dry"), "{one:?}");
     }
 }

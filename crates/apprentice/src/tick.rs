@@ -6,25 +6,21 @@
 //! - What the configuration decides (whether what is proven serves by itself) is put on record as an order, and folded like
 //!   anybody's. So the log alone says what became of everything.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crypto::random::Generator;
-use ledger::{Deed, Salt};
-use schema::{ArtifactId, Digest, PatternId, RunId, Seq, TenantId, Timestamp};
-use serde::Serialize;
-use serde_json::{Map, Value, json};
-use store::{Append, Commit, CommitError, RecordFilter, RecordKind, Settle, Store, StoreError, TenantStore};
-use store::{CacheHeld, CacheKind, CacheWrite};
+use schema::{ArtifactId, Digest, PatternId, Seq, TenantId, Timestamp};
+use serde_json::json;
+use store::{Commit, CommitError, Record, RecordFilter, RecordKind, Store, StoreError, TenantStore};
 
+use crate::desk::Desk;
 use crate::executable::Executable;
 use crate::news::{News, Order, order};
-use crate::stored::{
-    Loaded, PLACE, Place, RETIRED, artifact_change, attempt_change, pattern_by, pattern_of, place_change,
-    program_change, program_id, program_text, read,
-};
-use crate::study::{Changed, Made, Negative, Outcome, Study};
+use crate::report::Report;
+use crate::stored::{Loaded, Mine, pattern_by, pattern_of, place, program_text, read};
+use crate::study::Made;
+use crate::view::Texts;
 
 /// Reads the wall clock.
 pub type Clock = fn() -> Timestamp;
@@ -43,37 +39,14 @@ pub struct Apprentice {
     turns: Mutex<HashMap<TenantId, Arc<tokio::sync::Mutex<()>>>>,
 }
 
-/// What a tick came to.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Report {
-    /// Leaves of the log that were read.
-    pub leaves: u64,
-    /// Live answers that taught something.
-    pub lessons: u64,
-    /// Patterns that were seen for the first time.
-    pub patterns_discovered: u64,
-    /// Attempts to make an artifact.
-    pub attempts: u64,
-    /// Artifacts that were made.
-    pub artifacts_synthesized: u64,
-    /// Artifacts that passed every gate, and wait for somebody.
-    pub promotions_eligible: Vec<ArtifactId>,
-    /// Artifacts that were promoted without being asked for.
-    pub auto_promoted: Vec<ArtifactId>,
-    /// Artifacts that no longer serve, because they differed from live.
-    pub demoted: Vec<ArtifactId>,
-    /// Artifacts that no longer serve, because they were corrected or an operator said so.
-    pub quarantined: Vec<ArtifactId>,
-}
-
 /// Leaves that are read into one commit.
 const PAGE: NonZeroU32 = NonZeroU32::new(128).unwrap();
-/// Studies that are kept in memory, and patterns that a tenant may have.
+/// Studies that are kept in memory.
 const MOST_KEPT: usize = 64;
 /// Entries of the caches of learning that a tenant may have.
 pub(crate) const MOST_ENTRIES: NonZeroU32 = NonZeroU32::new(10_000).unwrap();
-const MOST_PATTERNS: u64 = 10_000;
+/// What is derived is deleted within this time, or somebody else takes over.
+const CLEARED_WITHIN_MS: u64 = 10 * 60_000;
 /// How often somebody else may have been faster.
 const TRIES: u32 = 5;
 
@@ -109,10 +82,7 @@ impl Apprentice {
         go_on: &(dyn Fn() -> bool + Sync),
         telling: Telling,
     ) -> Result<Report, StoreError> {
-        let turn = {
-            let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(turns.entry(tenant).or_default())
-        };
+        let turn = self.turn(tenant);
         let _turn = turn.lock().await;
         let (mut report, mut tries) = (Report::default(), 0);
         // As far as the log goes now: where it grows all the time, the next tick reads on.
@@ -136,6 +106,12 @@ impl Apprentice {
         Ok(report)
     }
 
+    /// Whoever has it reads the tenant's log.
+    pub(crate) fn turn(&self, tenant: TenantId) -> Arc<tokio::sync::Mutex<()>> {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(turns.entry(tenant).or_default())
+    }
+
     /// Reads one page; says how far that was, if there was anything.
     async fn page(
         &self,
@@ -144,9 +120,16 @@ impl Apprentice {
         report: &mut Report,
     ) -> Result<Option<u64>, Missed> {
         let store = self.store.tenant(tenant);
-        let record = store.record(RecordKind::Learning, PLACE).await?;
-        let version = record.as_ref().map_or(0, |record| record.version);
-        let mut place: Place = record.as_ref().map(read).transpose()?.unwrap_or_default();
+        let (version, mut place) = place(&*store).await?;
+        if let Some(clearing) = place.clearing {
+            let for_ms = (self.clock)().as_millis().saturating_sub(clearing.since.as_millis());
+            if for_ms < CLEARED_WITHIN_MS {
+                return Ok(None);
+            }
+            // Whoever was at it did not come to its end.
+            self.clear(tenant, if clearing.texts { Texts::Forgotten } else { Texts::Kept }).await?;
+            return Err(Missed::Moved);
+        }
         let rows = store.feed(place.cursor, PAGE).await?;
         let Some(last) = rows.last() else { return Ok(None) };
         let mut news = Vec::new();
@@ -154,24 +137,23 @@ impl Apprentice {
             let events = store.events(row.run, Seq::START, NonZeroU32::MAX).await?;
             news.extend(News::read(row, &events));
         }
-        let next = Place { cursor: last.index + 1, ..place };
-        place = next;
-        let mut desk = Desk {
-            studies: BTreeMap::new(),
-            by_key: HashMap::new(),
-            by_artifact: HashMap::new(),
-            imports: HashMap::new(),
-            choice: self.choice,
-            place,
-            out: Outcome::default(),
-            counted: Counted::default(),
-        };
-        for one in &news {
-            self.fetch(&*store, tenant, one, &mut desk).await?;
+        place.cursor = last.index + 1;
+        let mut desk = Desk::new(self.choice, place);
+        let mut told = Vec::with_capacity(news.len());
+        for one in news {
+            if let News::Loose(loose) = &one
+                && !desk.has_mine(loose.0.base)
+            {
+                let base = loose.0.base;
+                desk.mines.insert(base, Mine::read(&*store, base).await?);
+            }
+            let one = desk.mined(one);
+            self.fetch(&*store, tenant, &one, &mut desk).await?;
+            told.push(one);
         }
         // Making a version takes a while, and nobody else should wait for it.
         let folded = tokio::task::spawn_blocking(move || {
-            for one in &news {
+            for one in &told {
                 desk.take(one);
             }
             desk
@@ -185,9 +167,9 @@ impl Apprentice {
             Err(error) => return Err(StoreError::unavailable(error).into()),
         }
         report.leaves += rows.len() as u64;
-        self.note(&desk, report);
+        report.note(&desk);
         self.keep(tenant, desk);
-        Ok(Some(next.cursor))
+        Ok(Some(place.cursor))
     }
 
     /// Has everything in reach that a piece of news is about.
@@ -202,32 +184,23 @@ impl Apprentice {
             News::Lesson(lesson) if !desk.by_key.contains_key(&lesson.task.key) => {
                 pattern_of(store, lesson.task.key).await?
             }
-            News::Served(served) if !desk.by_key.contains_key(&served.task.key) => {
-                pattern_of(store, served.task.key).await?
+            News::Served(served) => {
+                return self.fetch_of(store, tenant, served.task, Some(served.artifact), desk).await;
             }
-            News::Corrected { task, .. } if !desk.by_key.contains_key(task) => {
-                pattern_of(store, *task).await?
+            News::Corrected { task, by, .. } => {
+                return self.fetch_of(store, tenant, *task, by.map(|by| by.0), desk).await;
             }
-            News::Ordered { order: Order::Retire(id) | Order::Synthesize(id), .. }
-                if !desk.studies.contains_key(id) =>
-            {
-                pattern_by(store, *id).await?
-            }
+            News::Disliked { by, .. } => return self.fetch_of(store, tenant, None, Some(by.0), desk).await,
             News::Ordered {
+                order: Order::Retire(id) | Order::Synthesize(id) | Order::Compare(id, _),
+                ..
+            } if !desk.studies.contains_key(id) => pattern_by(store, *id).await?,
+            News::Replayed { artifact: id, .. }
+            | News::Ordered {
                 order: Order::Promote(id) | Order::RollBack(id) | Order::Quarantine(id) | Order::Release(id),
                 ..
-            } if !desk.by_artifact.contains_key(id) => {
-                match store.record(RecordKind::Artifact, &id.to_string()).await? {
-                    Some(record) => {
-                        let pattern = read::<Made>(&record)?.pattern;
-                        if desk.studies.contains_key(&pattern) {
-                            None
-                        } else {
-                            pattern_by(store, pattern).await?
-                        }
-                    }
-                    None => None,
-                }
+            } => {
+                return self.fetch_of(store, tenant, None, Some(*id), desk).await;
             }
             News::Ordered { order: Order::Import(digest), .. } => {
                 let text = program_text(store, *digest).await?;
@@ -240,72 +213,55 @@ impl Apprentice {
             }
             _ => None,
         };
-        let Some(record) = record else { return Ok(()) };
-        let Ok(id) = record.id.parse::<PatternId>() else { return Ok(()) };
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).remove(&(tenant, id));
-        let loaded = match kept.filter(|kept| kept.versions.pattern == record.version) {
-            Some(kept) => kept,
-            None => Loaded::read(store, record).await?,
-        };
-        desk.put(loaded);
-        Ok(())
+        self.put(store, tenant, record, desk).await
     }
 
-    async fn commit(
+    /// Has in reach the study of what an artifact answered, or else of a kind of work.
+    async fn fetch_of(
         &self,
         store: &dyn TenantStore,
         tenant: TenantId,
+        task: Option<Digest>,
+        artifact: Option<ArtifactId>,
         desk: &mut Desk,
-        version: u64,
-        telling: Telling,
-    ) -> Result<Commit, StoreError> {
-        let mut records = vec![place_change(desk.place, version)];
-        for made in &desk.out.given_up {
-            let known = store.record(RecordKind::Artifact, &made.id.to_string()).await?;
-            let key = desk.studies.get(&made.pattern).map_or(Digest::ZERO, |loaded| loaded.study.key);
-            records.push(artifact_change(made, RETIRED, key, known.map_or(0, |record| record.version)));
-            // Whoever comes next in its place is a record of its own.
-            if let Some(loaded) = desk.studies.get_mut(&made.pattern) {
-                loaded.versions.artifact = 0;
+    ) -> Result<(), StoreError> {
+        if artifact.is_some_and(|id| desk.by_artifact.contains_key(&id)) {
+            return Ok(());
+        }
+        let made = match artifact {
+            Some(id) => store.record(RecordKind::Artifact, &id.to_string()).await?,
+            None => None,
+        };
+        let record = match (made, task) {
+            (Some(made), _) => {
+                let pattern = read::<Made>(&made)?.pattern;
+                if desk.studies.contains_key(&pattern) { None } else { pattern_by(store, pattern).await? }
             }
-        }
-        for loaded in desk.studies.values_mut().filter(|loaded| loaded.is_changed) {
-            records.extend(loaded.changes());
-        }
-        records.extend(desk.out.attempts.iter().map(attempt_change));
-        // Only the last program of a page can be asked for by anybody.
-        let mut programs: BTreeMap<String, _> = BTreeMap::new();
-        for (artifact, name, text) in &desk.out.programs {
-            programs.insert(program_id(*artifact, name.version), (*artifact, name, text));
-        }
-        for (id, (artifact, name, text)) in programs {
-            let known = store.record(RecordKind::Program, &id).await?;
-            if known.as_ref().is_some_and(|known| known.key == Some(name.digest)) {
-                continue;
-            }
-            records.push(program_change(
-                artifact,
-                name,
-                text,
-                (self.clock)(),
-                known.map_or(0, |known| known.version),
-            ));
-        }
-        let mut appends = Vec::new();
-        if telling == Telling::Told {
-            for (artifact, changed) in desk.out.changes.iter().filter(|(_, changed)| !was_ordered(changed)) {
-                appends.push(self.deed(
-                    tenant,
-                    "audit.artifact_changed",
-                    &artifact.to_string(),
-                    json!({
-                        "stage": changed.stage, "reason": changed.reason, "run": changed.run,
-                    }),
-                )?);
-            }
-        }
-        let cache = desk.out.negatives.iter().map(negative_entry).collect();
-        Ok(Commit { appends, records, cache, ..Commit::default() })
+            (None, Some(key)) if !desk.by_key.contains_key(&key) => pattern_of(store, key).await?,
+            (None, _) => None,
+        };
+        self.put(store, tenant, record, desk).await
+    }
+
+    /// Puts a study on the desk: from memory, if what is there is current.
+    async fn put(
+        &self,
+        store: &dyn TenantStore,
+        tenant: TenantId,
+        record: Option<Record>,
+        desk: &mut Desk,
+    ) -> Result<(), StoreError> {
+        let Some(record) = record else { return Ok(()) };
+        let Ok(id) = record.id.parse::<PatternId>() else { return Ok(()) };
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).remove(&(tenant, id));
+        let epoch = desk.place.epoch;
+        let is_current = |kept: &Loaded| (kept.epoch, kept.versions.pattern) == (epoch, record.version);
+        let loaded = match kept.filter(is_current) {
+            Some(kept) => kept,
+            None => Loaded::read(store, record).await?.of(epoch),
+        };
+        desk.put(loaded);
+        Ok(())
     }
 
     /// Puts on record that what is proven serves from now on, where nobody needs to be asked. Says whether there was any.
@@ -319,7 +275,9 @@ impl Apprentice {
         let mut appends = Vec::new();
         for record in store.records(&filter, None, PAGE).await? {
             let made: Made = read(&record)?;
-            if made.gates().all_pass() && !report.auto_promoted.contains(&made.id) {
+            // What has side effects waits for somebody to say so.
+            let may_serve = made.gates().all_pass() && made.course.side_effects() == 0;
+            if may_serve && !report.auto_promoted.contains(&made.id) {
                 report.auto_promoted.push(made.id);
                 let details = json!({ "version": made.version, "gates": made.gates() });
                 appends.push(self.deed(tenant, order::PROMOTED, &record.id, details)?);
@@ -332,47 +290,6 @@ impl Apprentice {
         Ok(any)
     }
 
-    /// Something that Punk itself did, as a run of its own.
-    fn deed(
-        &self,
-        tenant: TenantId,
-        r#type: &str,
-        target: &str,
-        details: Value,
-    ) -> Result<Append, StoreError> {
-        let mut random = Generator::new().map_err(StoreError::unavailable)?;
-        let now = (self.clock)();
-        let mut fields = if let Value::Object(fields) = details { fields } else { Map::new() };
-        fields.insert("actor".to_owned(), json!("punk"));
-        fields.insert("target".to_owned(), json!(target));
-        let run = RunId::new(now.as_millis(), random.bytes());
-        let deed = Deed { app: "punk", agent: "learning", r#type, fields };
-        let events = deed.record(tenant, run, now, || Salt::from_bytes(random.bytes()));
-        let events = events.map_err(StoreError::unavailable)?;
-        Ok(Append { events, settle: Settle::Leaf, subject: None })
-    }
-
-    fn note(&self, desk: &Desk, report: &mut Report) {
-        use learning::course::Stage;
-        let Counted { lessons, discovered } = desk.counted;
-        report.lessons += lessons;
-        report.patterns_discovered += discovered;
-        report.attempts += desk.out.attempts.len() as u64;
-        report.artifacts_synthesized +=
-            desk.out.attempts.iter().filter(|attempt| attempt.outcome == "synthesized").count() as u64;
-        for (artifact, changed) in &desk.out.changes {
-            let list = match changed.stage {
-                Stage::Eligible => &mut report.promotions_eligible,
-                Stage::Quarantined => &mut report.quarantined,
-                Stage::Shadow if changed.reason.contains("audited") => &mut report.demoted,
-                Stage::Shadow | Stage::Promoted => continue,
-            };
-            if !list.contains(artifact) {
-                list.push(*artifact);
-            }
-        }
-    }
-
     fn keep(&self, tenant: TenantId, desk: Desk) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         for (id, loaded) in desk.studies {
@@ -383,6 +300,7 @@ impl Apprentice {
         }
     }
 
+    /// Nothing of the tenant's stays in memory.
     pub(crate) fn forget(&self, tenant: TenantId) {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).retain(|(owner, _), _| *owner != tenant);
     }
@@ -398,139 +316,5 @@ enum Missed {
 impl From<StoreError> for Missed {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
-    }
-}
-
-/// What is not to be tried again, as an entry of the cache that ends by itself.
-fn negative_entry(negative: &Negative) -> CacheWrite {
-    let text = json!({ "reason": negative.reason }).to_string();
-    CacheWrite {
-        kind: CacheKind::Negative,
-        key: negative.key,
-        bytes: text.len() as u64,
-        held: CacheHeld::Value(text.into_bytes()),
-        subject: None,
-        model: None,
-        created_at: negative.at,
-        expires_at: negative.until,
-        at_most: Some(MOST_ENTRIES),
-    }
-}
-
-/// What operators decided is on record by them.
-fn was_ordered(changed: &Changed) -> bool {
-    ["promoted by", "rolled back by", "quarantined by", "released by", "imported by"]
-        .iter()
-        .any(|how| changed.reason.starts_with(how))
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Counted {
-    lessons: u64,
-    discovered: u64,
-}
-
-/// The studies that a page of news is about.
-struct Desk {
-    studies: BTreeMap<PatternId, Loaded>,
-    by_key: HashMap<Digest, PatternId>,
-    by_artifact: HashMap<ArtifactId, PatternId>,
-    imports: HashMap<Digest, Executable>,
-    choice: u64,
-    place: Place,
-    out: Outcome,
-    counted: Counted,
-}
-
-impl Desk {
-    fn put(&mut self, loaded: Loaded) {
-        let id = loaded.study.id;
-        self.by_key.insert(loaded.study.key, id);
-        self.by_artifact.extend(loaded.study.artifact.as_ref().map(|made| (made.id, id)));
-        self.studies.insert(id, loaded);
-    }
-
-    fn study(&mut self, key: Digest) -> Option<&mut Loaded> {
-        let id = self.by_key.get(&key)?;
-        self.studies.get_mut(id)
-    }
-
-    /// Folds one piece of news.
-    fn take(&mut self, news: &News) {
-        let mut out = std::mem::take(&mut self.out);
-        out.version = false;
-        let choice = self.choice;
-        let before: HashMap<PatternId, &'static str> =
-            self.studies.iter().map(|(id, loaded)| (*id, loaded.tutor.kind())).collect();
-        let touched = match news {
-            News::Lesson(lesson) => {
-                if !self.by_key.contains_key(&lesson.task.key) && self.place.patterns < MOST_PATTERNS {
-                    self.place.patterns += 1;
-                    self.counted.discovered += 1;
-                    self.put(Loaded::new(Study::begin(lesson)));
-                }
-                self.counted.lessons += 1;
-                self.study(lesson.task.key).map(|loaded| {
-                    loaded.study.lesson(&mut loaded.tutor, lesson, choice, &mut out);
-                    loaded.pending.push(lesson.run);
-                    loaded.study.id
-                })
-            }
-            News::Served(served) => self.study(served.task.key).map(|loaded| {
-                loaded.study.served(&mut loaded.tutor, served, choice);
-                loaded.pending.push(served.run);
-                loaded.study.id
-            }),
-            News::Corrected { run, at, task, by } => self.study(*task).map(|loaded| {
-                loaded.study.corrected(*run, *at, *by, &mut out);
-                loaded.study.id
-            }),
-            News::Ordered { run, at, order, actor } => self.ordered(order, (*run, *at), actor, &mut out),
-        };
-        if let Some(loaded) = touched.and_then(|id| self.studies.get_mut(&id)) {
-            loaded.is_changed = true;
-            // Whatever changes the learner otherwise than by a lesson has to be kept with it.
-            let kind = before.get(&loaded.study.id).copied().unwrap_or("none");
-            loaded.is_grown |=
-                out.version || kind != loaded.tutor.kind() || matches!(news, News::Ordered { .. });
-            self.by_artifact.extend(loaded.study.artifact.as_ref().map(|made| (made.id, loaded.study.id)));
-        }
-        self.out = out;
-    }
-
-    fn ordered(
-        &mut self,
-        order: &Order,
-        place: (RunId, Timestamp),
-        actor: &str,
-        out: &mut Outcome,
-    ) -> Option<PatternId> {
-        let id = match order {
-            Order::Retire(id) | Order::Synthesize(id) => *id,
-            Order::Promote(id) | Order::RollBack(id) | Order::Quarantine(id) | Order::Release(id) => {
-                *self.by_artifact.get(id)?
-            }
-            Order::Import(digest) => return self.imported(*digest, place, actor, out),
-        };
-        let loaded = self.studies.get_mut(&id)?;
-        loaded.study.ordered(&mut loaded.tutor, order, place, actor, out);
-        Some(id)
-    }
-
-    fn imported(
-        &mut self,
-        digest: Digest,
-        place: (RunId, Timestamp),
-        actor: &str,
-        out: &mut Outcome,
-    ) -> Option<PatternId> {
-        let executable = self.imports.get(&digest)?.clone();
-        if !self.by_key.contains_key(&executable.task) {
-            self.place.patterns += 1;
-            self.put(Loaded::new(Study::of_elsewhere(&executable, place.1)));
-        }
-        let loaded = self.study(executable.task)?;
-        loaded.study.imported(&mut loaded.tutor, executable, place, actor, out);
-        Some(loaded.study.id)
     }
 }

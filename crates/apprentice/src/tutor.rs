@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::executable::Executable;
+use crate::plan;
 
 /// The learner of one pattern, and the lessons that an artifact is first tried on.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -27,6 +28,9 @@ pub struct Tutor {
     bundle: VecDeque<(RunId, Sample)>,
     /// Bytes of the longest input.
     longest: usize,
+    /// When two answers are the same.
+    #[serde(default)]
+    comparator: Comparator,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -40,6 +44,9 @@ enum Engine {
     },
     Compile {
         compiler: Box<Compiler>,
+        /// Whether it is plans that are compiled: the compiler sees them laid out flat.
+        #[serde(default)]
+        plans: bool,
     },
     /// From elsewhere: it does not change.
     Given {
@@ -52,6 +59,8 @@ enum Engine {
 pub struct Opinion {
     /// What it would say, if it is sure.
     pub said: Option<Value>,
+    /// The chance with which it expects to differ from live; zero where it cannot tell.
+    pub expected: f64,
     inner: Option<classify::Opinion>,
 }
 
@@ -87,8 +96,15 @@ const LONGEST_LABEL: usize = 80;
 impl Tutor {
     /// A tutor that only has what somebody else made.
     #[must_use]
-    pub fn given(executable: Executable) -> Self {
-        Self { engine: Engine::Given { given: Box::new(executable) }, ..Self::default() }
+    pub fn given(executable: Executable, comparator: Comparator) -> Self {
+        Self { engine: Engine::Given { given: Box::new(executable) }, comparator, ..Self::default() }
+    }
+
+    /// From now on answers are the same by `comparator`. Says whether there is a new version: what is compiled is compiled again.
+    pub fn compare_by(&mut self, comparator: &Comparator, class: TaskClass, aim: Aim) -> bool {
+        self.comparator = comparator.clone();
+        matches!(self.engine, Engine::Compile { .. })
+            && self.begin(class, aim).is_some_and(|attempt| attempt.answers)
     }
 
     /// Whether nothing is being learned.
@@ -103,7 +119,8 @@ impl Tutor {
         match self.engine {
             Engine::Waiting => "none",
             Engine::Classify { .. } => "classifier",
-            Engine::Compile { .. } => "program",
+            Engine::Compile { plans: true, .. } => "plan",
+            Engine::Compile { plans: false, .. } => "program",
             Engine::Given { .. } => "imported",
         }
     }
@@ -119,7 +136,9 @@ impl Tutor {
         self.engine = if class == TaskClass::Classification || labels {
             Engine::Classify { learner: Box::default() }
         } else {
-            Engine::Compile { compiler: Box::new(Compiler::new(Comparator::Exact)) }
+            let is_plan = |(_, sample): &&(RunId, Sample)| plan::calls(&sample.output).is_some();
+            let plans = self.bundle.iter().filter(is_plan).count() * 2 > self.bundle.len();
+            Engine::Compile { compiler: Box::new(Compiler::new(self.comparator.clone())), plans }
         };
         let mut attempt = None;
         for (_, sample) in self.bundle.clone() {
@@ -142,13 +161,15 @@ impl Tutor {
                 let inner = learner.meet(input);
                 let sure = inner.as_ref().filter(|opinion| learner.classifier().is_sure(opinion));
                 let label = sure.and_then(|opinion| learner.classifier().labels.get(opinion.label as usize));
-                Opinion { said: label.map(|label| value_of(label)), inner }
+                let expected = sure.map_or(0.0, |opinion| learner.choice().expects(opinion.trust));
+                Opinion { said: label.map(|label| value_of(label)), expected, inner }
             }
-            Engine::Compile { compiler } => {
-                let answer = compiler.artifact().map(|artifact| answer_of(artifact, input));
-                Opinion { said: answer.flatten(), inner: None }
+            Engine::Compile { compiler, plans } => {
+                let answer = compiler.artifact().and_then(|artifact| answer_of(artifact, input));
+                let said = if *plans { answer.as_ref().and_then(plan::unflat) } else { answer };
+                Opinion { said, ..Opinion::default() }
             }
-            Engine::Given { given } => Opinion { said: given.says(input).ok(), inner: None },
+            Engine::Given { given } => Opinion { said: given.says(input).ok(), ..Opinion::default() },
         }
     }
 
@@ -172,15 +193,24 @@ impl Tutor {
                 let attempt = version.then(|| classified(learner));
                 Learned { attempt, version }
             }
-            Engine::Compile { compiler } => {
+            Engine::Compile { compiler, plans } => {
                 let known = opinion
                     .said
                     .as_ref()
                     .is_some_and(|said| compiler.comparator().agree(said, &sample.output));
+                let sample = if *plans {
+                    // What calls nothing, among what calls, is nothing to compile from; that it differs, the shadow sees.
+                    let Some(output) = plan::flat(&sample.output) else { return Learned::default() };
+                    Sample { output, ..sample }
+                } else {
+                    sample
+                };
                 let before = compiler.attempts().last().cloned();
                 let version = compiler.learn(sample, known);
                 let attempt = compiler.attempts().last().filter(|last| Some(*last) != before.as_ref());
-                Learned { attempt: attempt.map(compiled), version }
+                let whole = !*plans || compiler.artifact().is_none_or(|made| plan::planning(made).is_some());
+                let attempt = attempt.map(|attempt| compiled(attempt, whole));
+                Learned { attempt, version }
             }
         }
     }
@@ -195,7 +225,8 @@ impl Tutor {
                 let classifier = Box::new(learner.classifier().clone());
                 Some(Artifact { guard, program: Program::Classify { classifier } })
             }
-            Engine::Compile { compiler } => compiler.artifact().cloned(),
+            Engine::Compile { compiler, plans: true } => compiler.artifact().and_then(plan::planning),
+            Engine::Compile { compiler, plans: false } => compiler.artifact().cloned(),
             Engine::Given { given } => Some(given.artifact.clone()),
         }
     }
@@ -213,7 +244,7 @@ impl Tutor {
         for (_, sample) in &self.bundle {
             if let Some(said) = answer_of(&artifact, &sample.input) {
                 answered += 1;
-                right += usize::from(agree(&said, &sample.output));
+                right += usize::from(self.comparator.agree(&said, &sample.output));
             }
         }
         (answered, right)
@@ -223,12 +254,6 @@ impl Tutor {
     pub fn bundle(&self) -> impl Iterator<Item = RunId> {
         self.bundle.iter().map(|(run, _)| *run)
     }
-}
-
-/// Whether two answers say the same.
-#[must_use]
-pub fn agree(said: &Value, live: &Value) -> bool {
-    Comparator::Exact.agree(said, live)
 }
 
 fn answer_of(artifact: &Artifact, input: &str) -> Option<Value> {
@@ -267,11 +292,17 @@ fn classified(learner: &Learner) -> Attempt {
     Attempt { answers, reason, report, samples, holdout: answers.then_some(1.0 - choice.expected) }
 }
 
-fn compiled(attempt: &SynthesisAttempt) -> Attempt {
+/// What the compiler says of an attempt. A plan of which a part is not known is none: nobody completes it.
+fn compiled(attempt: &SynthesisAttempt, whole: bool) -> Attempt {
+    let synthesized = attempt.outcome == Verdict::Synthesized;
+    let mut reason = attempt.reason.clone();
+    if synthesized && !whole {
+        reason = "an argument of a call has no deterministic program".to_owned();
+    }
     Attempt {
-        answers: attempt.outcome == Verdict::Synthesized,
-        reason: attempt.reason.clone(),
-        report: attempt.report.clone(),
+        answers: synthesized && whole,
+        reason,
+        report: attempt.report.iter().map(|line| line.replace('\u{1f}', " ")).collect(),
         samples: attempt.sample_count,
         holdout: attempt.holdout_accuracy,
     }

@@ -7,136 +7,19 @@
     reason = "a helper of tests may fail as a test does"
 )]
 
-use std::num::NonZeroU32;
+mod world;
+
 use std::sync::Arc;
 
-use apprentice::{Apprentice, Considered, Learned, Made, Report, Shelf, StoredPattern, order, read};
-use ledger::{Deed, Recorder, Salt};
-use schema::{RunId, TenantId, Timestamp};
-use serde_json::{Map, Value, json};
-use store::memory::MemoryStore;
-use store::{Append, Commit, Record, RecordFilter, RecordKind, Settle, Store, View as _};
+use apprentice::{
+    Apprentice, Considered, Learned, Occasion, ReplayEvaluation, Shelf, StoredPattern, order, read,
+};
+use jobs::{Context, Handler as _};
+use schema::{RunId, TenantId};
+use serde_json::json;
+use store::{JobState, RecordKind, View as _};
 use wire::Wire;
-
-const ALL: NonZeroU32 = NonZeroU32::new(1000).unwrap();
-const CHOICE: u64 = 7;
-
-struct World {
-    store: Arc<dyn Store>,
-    apprentice: Arc<Apprentice>,
-    tenant: TenantId,
-    at: u64,
-}
-
-fn clock() -> Timestamp {
-    Timestamp::from_millis(1_800_000_000_000).unwrap()
-}
-
-fn members(value: Value) -> Map<String, Value> {
-    if let Value::Object(members) = value { members } else { Map::new() }
-}
-
-fn request(text: &str) -> Value {
-    let messages = json!([{ "role": "system", "content": "Say what colour it is to be." }, { "role": "user", "content": text }]);
-    json!({ "model": "gpt-4o", "messages": messages })
-}
-
-/// What is asked the `at`-th time, and what a model says to it.
-fn mail(at: u64) -> (String, &'static str) {
-    let draw = artifact::text::mix(at) as usize;
-    let (colour, thing) =
-        (["red", "green", "blue"][draw % 3], ["door", "lamp", "chair", "table"][draw / 3 % 4]);
-    (format!("please paint the {thing} number {at} {colour} today"), colour)
-}
-
-impl World {
-    fn new(auto_promote: bool) -> Self {
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new());
-        let apprentice = Arc::new(Apprentice::new(Arc::clone(&store), clock, CHOICE, auto_promote));
-        Self { store, apprentice, tenant: TenantId::NIL, at: 0 }
-    }
-
-    fn run_id(&mut self) -> (RunId, Timestamp) {
-        self.at += 1;
-        let at = 1_700_000_000_000 + self.at * 1000;
-        let mut bytes = [0; 10];
-        bytes[2..].copy_from_slice(&self.at.to_be_bytes());
-        (RunId::new(at, bytes), Timestamp::from_millis(at).unwrap())
-    }
-
-    async fn record(
-        &mut self,
-        text: &str,
-        route: &str,
-        answer: &str,
-        beside: Option<(&str, Value)>,
-    ) -> RunId {
-        let (run, at) = self.run_id();
-        let mut recorder = Recorder::new(self.tenant, run);
-        let mut salt = || Salt::from_bytes([1; 16]);
-        let started = json!({ "kind": "chat", "wire": "chat", "model": "gpt-4o", "request": request(text), "app": "a", "agent": "b" });
-        recorder.append(at, "run.started", members(started), &mut salt).unwrap();
-        if let Some((r#type, fields)) = beside {
-            recorder.append(at, r#type, members(fields), &mut salt).unwrap();
-        }
-        let answer = json!({ "model": "gpt-4o", "choices": [{ "parts": [{ "type": "text", "text": answer }], "stop": "end" }] });
-        let finished = json!({
-            "status": "completed", "route": route, "answer": answer, "costMicroUsd": 100, "latencyMs": 800,
-            "savedMicroUsd": 0, "inputTokens": 1, "outputTokens": 1,
-        });
-        recorder.append(at, "run.finished", members(finished), &mut salt).unwrap();
-        self.append(recorder.end()).await;
-        run
-    }
-
-    async fn append(&self, events: ledger::Recorded) {
-        let append = Append { events, settle: Settle::Leaf, subject: None };
-        let commit = Commit { appends: vec![append], ..Commit::default() };
-        self.store.tenant(self.tenant).commit(commit).await.unwrap();
-    }
-
-    async fn live(&mut self, from: u64, to: u64) {
-        for at in from..to {
-            let (text, answer) = mail(at);
-            self.record(&text, "live", answer, None).await;
-        }
-    }
-
-    async fn order(&mut self, r#type: &str, target: &str) {
-        let (run, at) = self.run_id();
-        let fields = members(json!({ "target": target, "actor": "ann" }));
-        let deed = Deed { app: "a", agent: "b", r#type, fields };
-        self.append(deed.record(self.tenant, run, at, || Salt::from_bytes([1; 16])).unwrap()).await;
-    }
-
-    async fn tick(&self) -> Report {
-        self.apprentice.tick(self.tenant, &|| true).await.unwrap()
-    }
-
-    async fn records(&self, kind: RecordKind) -> Vec<Record> {
-        self.store.tenant(self.tenant).records(&RecordFilter::of(kind), None, ALL).await.unwrap()
-    }
-
-    async fn made(&self) -> Made {
-        read(&self.records(RecordKind::Artifact).await[0]).unwrap()
-    }
-
-    async fn state(&self) -> String {
-        self.records(RecordKind::Pattern).await[0].group.clone()
-    }
-
-    /// Brings it to where an artifact is proven.
-    async fn proven(&mut self) {
-        for part in 0..12 {
-            self.live(part * 60, part * 60 + 60).await;
-            self.tick().await;
-            if self.state().await == "eligible" {
-                return;
-            }
-        }
-        panic!("not proven: {:?}", self.made().await.gates().to_string());
-    }
-}
+use world::{ALL, CHOICE, World, clock, mail, request};
 
 #[tokio::test]
 async fn repeated_work_becomes_a_pattern_a_shadow_and_an_artifact_that_an_operator_promotes() {
@@ -249,11 +132,7 @@ async fn a_correction_quarantines_and_names_the_version_until_an_operator_releas
     let executed = json!({ "artifactId": id, "version": 4, "artifact": "x", "engine": "y" });
     let (text, answer) = mail(1);
     let run = world.record(&text, "artifact", answer, Some(("artifact.executed", executed))).await;
-    let row = world.store.tenant(world.tenant).run(run).await.unwrap().unwrap();
-    let mut recorder = Recorder::resume(world.tenant, run, row.seq, row.head);
-    let said = members(json!({ "type": "rating", "rating": -1, "correction": "mauve" }));
-    recorder.append(row.updated_at, "feedback.recorded", said, || Salt::from_bytes([2; 16])).unwrap();
-    world.append(recorder.end()).await;
+    world.feedback(run, json!({ "type": "rating", "rating": -1, "correction": "mauve" })).await;
     assert_eq!(world.tick().await.quarantined.len(), 1);
     let made = world.made().await;
     assert_eq!((made.corrections[0].run, made.corrections[0].version), (run, 4));
@@ -264,11 +143,137 @@ async fn a_correction_quarantines_and_names_the_version_until_an_operator_releas
 }
 
 #[tokio::test]
+async fn what_somebody_does_not_like_counts_as_a_comparison_that_differed_and_goes_live() {
+    let mut world = World::new(false);
+    world.proven().await;
+    let made = world.made().await;
+    world.order(order::PROMOTED, &made.id.to_string()).await;
+    world.tick().await;
+    let version = world.made().await.program.unwrap().version;
+    let executed = json!({ "artifactId": made.id, "version": version, "artifact": "x", "engine": "y" });
+    let mut run = None;
+    for at in 1..20 {
+        let (text, answer) = mail(at);
+        let beside = Some(("artifact.executed", executed.clone()));
+        run = Some((world.record(&text, "artifact", answer, beside).await, text));
+    }
+    let (run, text) = run.unwrap();
+    world.feedback(run, json!({ "type": "rating", "rating": 1 })).await;
+    world.tick().await;
+    assert_eq!(world.made().await.course.audited().compared, 0, "praise proves nothing");
+    world.feedback(run, json!({ "type": "rating", "rating": -1 })).await;
+    world.tick().await;
+    let made = world.made().await;
+    assert_eq!((made.course.audited().compared, made.course.audited().disagreed), (1, 1));
+    let last = made.evaluations.back().unwrap();
+    assert_eq!((last.run, last.kind, last.version), (run, Occasion::Feedback, version));
+
+    let shelf = Shelf::new(CHOICE);
+    shelf.refresh(&*world.store, clock()).await.unwrap();
+    let asked = Wire::Chat.read_request(&request(&text)).unwrap();
+    let now = schema::Timestamp::from_millis(1_700_000_100_000).unwrap();
+    let considered = shelf.consider(world.tenant, "gpt-4o", &asked, (RunId::NIL, false, now));
+    assert!(
+        matches!(&considered, Considered::Pass(why) if why.contains("live said something else")),
+        "{considered:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_version_tells_what_it_was_made_of_and_one_that_never_served_is_not_kept_for_ever() {
+    let mut world = World::new(false);
+    // A day passes between any two runs, so that nothing lingers.
+    world.pace = 24 * 3_600_000;
+    world.proven().await;
+    let made = world.made().await;
+    world.order(order::PROMOTED, &made.id.to_string()).await;
+    world.tick().await;
+    let served = world.made().await.program.unwrap().version;
+    let executed = json!({ "artifactId": made.id, "version": served, "artifact": "x", "engine": "y" });
+    let (text, answer) = mail(1);
+    world.record(&text, "artifact", answer, Some(("artifact.executed", executed))).await;
+    world.live(2_000, 2_160).await;
+    world.tick().await;
+    let made = world.made().await;
+    assert!(made.version > served + 3, "there are newer versions: {}", made.version);
+    let kept: Vec<(u32, u64)> = made.versions.iter().map(|one| (one.program.version, one.served)).collect();
+    assert_eq!(kept.first(), Some(&(served, 1)), "what has served stays: {kept:?}");
+    assert_eq!(kept.last().map(|last| last.0), made.program.map(|program| program.version), "{kept:?}");
+    assert!(kept.len() <= 3, "{kept:?}");
+    assert_eq!(world.texts().await.len(), kept.len(), "a text for each version that is kept, and no other");
+    let version = made.versions[0];
+    assert!(
+        version.samples >= 340 && version.proof.compared >= 300 && version.proof.disagreed == 0,
+        "{version:?}"
+    );
+
+    let view = Learned(Arc::new(Apprentice::new(Arc::clone(&world.store), clock, CHOICE, false)));
+    assert_eq!(view.rebuild(world.tenant).await.unwrap().repaired, 0);
+    assert_eq!(world.texts().await.len(), kept.len(), "nor after everything was made again");
+}
+
+#[tokio::test]
+async fn a_replay_is_a_job_whose_outcome_is_on_record_and_it_can_only_compare() {
+    let mut world = World::new(false);
+    world.proven().await;
+    let artifact = world.made().await.id;
+    let store = world.store.tenant(world.tenant);
+    let job = ReplayEvaluation::job(artifact, "ann", clock(), [3; 10]);
+    let (id, again) = (job.id, ReplayEvaluation::job(artifact, "ann", clock(), [4; 10]));
+    store.commit(store::Commit { jobs: vec![job, again], ..store::Commit::default() }).await.unwrap();
+    assert_eq!(store.jobs(None, None, ALL).await.unwrap().len(), 1, "one at a time");
+    let runs = world.store.tenant(world.tenant).log_size().await.unwrap();
+
+    let handler = ReplayEvaluation(Arc::clone(&world.apprentice));
+    let job = store.job(id).await.unwrap().unwrap();
+    assert_eq!((job.state, job.kind.as_str()), (JobState::Waiting, handler.kind()));
+    handler.handle(&job, &Context::held()).await.unwrap();
+    let replay = world.made().await.last_replay.unwrap();
+    assert!(replay.report.answered > 50 && replay.report.disagreed == 0, "{replay:?}");
+    assert_eq!(replay.report.known, 0);
+    let events = store.events(replay.run, schema::Seq::START, ALL).await.unwrap();
+    assert!(events.iter().any(|event| event.r#type == "audit.artifact_replayed"), "{events:?}");
+    assert_eq!(store.log_size().await.unwrap(), runs + 1, "nothing else happened");
+    // Done again, as after a crash, it finds what it knows.
+    handler.handle(&job, &Context::held()).await.unwrap();
+    let replay = world.made().await.last_replay.unwrap();
+    assert_eq!(replay.report.known, replay.report.runs);
+
+    let view = Learned(Arc::new(Apprentice::new(Arc::clone(&world.store), clock, CHOICE, false)));
+    assert_eq!(view.rebuild(world.tenant).await.unwrap().repaired, 0, "the log says so, too");
+    let nobody = store::Job { payload: json!({ "artifactId": "nobody" }), ..job };
+    assert!(matches!(handler.handle(&nobody, &Context::held()).await, Err(jobs::Failure::GiveUp(_))));
+}
+
+#[tokio::test]
+async fn answers_are_compared_as_somebody_declared_and_what_was_proven_otherwise_is_proven_anew() {
+    let mut world = World::new(false);
+    world.proven().await;
+    let (pattern, made) = (world.pattern().await.study.id.to_string(), world.made().await);
+    world.order(order::PROMOTED, &made.id.to_string()).await;
+    let by = json!({ "by": "words", "least": 0.5 });
+    world.order_with(order::COMPARATOR, &pattern, json!({ "comparator": by })).await;
+    world.tick().await;
+    assert_eq!(world.state().await, "shadow");
+    assert_eq!(json!(world.pattern().await.study.comparator), by);
+    // Live is wordier from now on, which is the same by what was declared.
+    for at in 3_000..3_040 {
+        let (text, colour) = mail(at);
+        world.record(&text, "live", &format!("{colour} paint"), None).await;
+    }
+    world.tick().await;
+    let evaluations = world.made().await.evaluations;
+    assert!(evaluations.len() > 20 && evaluations.iter().all(|one| one.agreed), "{evaluations:?}");
+    let view = Learned(Arc::new(Apprentice::new(Arc::clone(&world.store), clock, CHOICE, false)));
+    assert_eq!(view.rebuild(world.tenant).await.unwrap().repaired, 0);
+}
+
+#[tokio::test]
 async fn an_operator_retires_a_pattern_and_it_stays_so() {
     let mut world = World::new(false);
     world.live(0, 30).await;
     world.tick().await;
-    let pattern: StoredPattern = read(&world.records(RecordKind::Pattern).await[0]).unwrap();
+    let pattern = world.pattern().await;
     world.order(order::RETIRED, &pattern.study.id.to_string()).await;
     world.live(30, 90).await;
     world.tick().await;

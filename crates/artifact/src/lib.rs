@@ -18,6 +18,7 @@ pub mod fingerprint;
 mod guard;
 pub mod meaning;
 pub mod normal;
+pub mod packed;
 pub mod program;
 pub mod tag;
 pub mod text;

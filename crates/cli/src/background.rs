@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::sinks;
 use crate::stop::Stop;
 use crate::storage;
-use apprentice::{Apprentice, LearningTick};
+use apprentice::{Apprentice, LearningTick, ReplayEvaluation};
 use config::Settings;
 use crypto::random::Generator;
 use egress::{Client, Reach, Trust};
@@ -43,6 +43,7 @@ fn work(
     // One job for all tenants, at an hour when most of them sleep.
     let mut recurring = vec![recurring(Kind::RetentionSweep, "17 3 * * *")?];
     handlers.push(Arc::new(LearningTick(Arc::clone(apprentice))));
+    handlers.push(Arc::new(ReplayEvaluation(Arc::clone(apprentice))));
     let every = Schedule::every(settings.learn_every()).map_err(|error| impossible(&error))?;
     recurring.push(Recurring::new(Kind::LearningTick.as_str(), TenantId::NIL, every));
     tell_others(store, settings, vault, &mut handlers, &mut recurring)?;

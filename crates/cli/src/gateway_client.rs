@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use config::Settings;
+use config::{APPROVER_KEY_VARIABLE, Settings};
 use crypto::{Secret, SecretString};
 use egress::{Client, Limits, Method, Reach, Request, Trust};
 use http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue};
@@ -13,8 +13,6 @@ use serde_json::Value;
 use crate::args::GatewayArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-
-const KEY_VARIABLE: &str = "PUNK_APPROVER_KEY";
 
 /// More than anything that is asked for has.
 const LONGEST_ANSWER: usize = 64 << 20;
@@ -112,7 +110,7 @@ fn key(settings: &Settings, args: &GatewayArgs) -> Result<Option<SecretString>, 
         })?;
         return Ok(Some(Secret::new(text.trim().to_owned())));
     }
-    let own = std::env::var(KEY_VARIABLE).ok().filter(|key| !key.is_empty()).map(Secret::new);
+    let own = std::env::var(APPROVER_KEY_VARIABLE).ok().filter(|key| !key.is_empty()).map(Secret::new);
     Ok(own.or_else(|| settings.api_key().map(Secret::duplicate)))
 }
 

@@ -55,15 +55,15 @@ fn verify_packet(packet: &Path, trust: &Path) -> Result<Answer, Failure> {
 
 /// Has a learned program answer a recorded request again.
 pub(crate) fn execute(execution: &Execution<'_>) -> Result<Option<Value>, ExecuteError> {
-    let Execution { engine, artifact, asked } = *execution;
-    let Some((wire, model, request)) = asked else {
+    let Execution { engine, artifact, asked, answer } = *execution;
+    let Some(asked) = asked else {
         return if engine == apprentice::ENGINE {
             Ok(None)
         } else {
             Err(ExecuteError::Engine(engine.to_owned()))
         };
     };
-    apprentice::reexecute(engine, artifact, wire, model, request).map(Some)
+    apprentice::reexecute(engine, artifact, asked, answer).map(Some)
 }
 
 /// Whose word to take.

@@ -19,7 +19,7 @@ fn ask(gateway: &Gateway, at: usize) -> Reply {
     let messages = json!([{ "role": "system", "content": system }, { "role": "user", "content": text }]);
     let body = json!({ "model": "gpt-4o", "messages": messages }).to_string();
     let reply = gateway.request("POST", "/v1/chat/completions", &[], &body);
-    assert_eq!(reply.status, 200);
+    assert_eq!(reply.status, 200, "{}", String::from_utf8_lossy(&reply.body));
     reply
 }
 
@@ -55,6 +55,13 @@ fn the_binary_learns_by_itself_and_what_it_serves_is_verified_elsewhere_and_made
     assert!(why.stdout.contains("proof passed: 0 of "), "{}", why.told());
     assert!(learn(&["explain", &pattern]).stdout.contains("attempt synthesized: "));
     assert_eq!(learn(&["explain", "pat_nothing"]).code, 1);
+    // A worker tries it on recorded runs, and what came of it is shown.
+    let path = format!("/api/v1/artifacts/{artifact}");
+    assert_eq!(gateway.request("POST", &format!("{path}/replay"), &[], "").status, 202);
+    until("the artifact was tried on recorded runs", || {
+        let replay = gateway.request("GET", &path, &[], "").json()["artifact"]["lastReplay"].clone();
+        replay["answered"].as_u64().is_some_and(|answered| answered > 50) && replay["disagreed"] == 0
+    });
     assert_eq!(learn(&["export", &artifact, "artifact.json"]).code, 0);
     let imported = learn(&["import", "artifact.json", "--trust", "keys.txt"]);
     assert!(imported.stdout.contains("is compared with live from now on"), "{}", imported.told());

@@ -37,7 +37,7 @@ pub use problem::{Fault, Problem, Problems};
 pub use served::{ExactCache, Headers, ModelEntry, PriceEntry, Upstream, UpstreamWire, Vendor};
 pub use settings::{LogFormat, Setting, Settings};
 pub use sink::{Sink, SinkShape, SinkTarget};
-pub use source::{FileChoice, FileSource, Flag, Sources, file_choice};
+pub use source::{APPROVER_KEY_VARIABLE, FileChoice, FileSource, Flag, Sources, file_choice};
 pub use value::Value;
 
 /// The settings that `sources` add up to, or everything that is wrong with them.

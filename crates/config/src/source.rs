@@ -67,6 +67,10 @@ pub enum FileChoice {
 /// The variable that names the file. It is no key: a file cannot say where it is.
 pub(crate) const FILE_VARIABLE: &str = "PUNK_CONFIG";
 
+/// The key of the person at the terminal, for the commands that talk to a gateway. It is no setting of the gateway's, so it is
+/// not in the table; but it is ours, and nobody's mistake.
+pub const APPROVER_KEY_VARIABLE: &str = "PUNK_APPROVER_KEY";
+
 /// Which file to read: the one that `flag` names, else the one that `PUNK_CONFIG` names, else
 /// `punk.toml`. An empty name is no name.
 pub fn file_choice(flag: Option<&OsStr>, environment: &[(OsString, OsString)]) -> FileChoice {

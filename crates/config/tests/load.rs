@@ -88,7 +88,13 @@ fn the_first_of_two_variables_for_one_key_wins() {
 fn all_problems_are_told_at_once() {
     check(
         "prot = 1\n[server]\nprot = 4100\nport = 70000\nhost = 'nowhere'\n[sever]\nx = 1\n",
-        &[("PUNK_PROT", "1"), ("PUNK_PORT", "http"), ("PUNK_TEST_SEED", "1"), ("HOME", "/root")],
+        &[
+            ("PUNK_PROT", "1"),
+            ("PUNK_PORT", "http"),
+            ("PUNK_TEST_SEED", "1"),
+            ("PUNK_APPROVER_KEY", "pk"),
+            ("HOME", "/root"),
+        ],
         &[("server.prt", "1"), ("log.format", "xml")],
         &expect![[r#"
             punk.toml:1:1: unknown key `prot`; did you mean server.port? allowed here: [auth], [cache], [chorus], [governance], [jobs], [keys], [learning], [ledger], [limits], [log], [mcp], [oidc], [providers], [redaction], [server], [store], [vault], [web], [webhooks], [upstreams.NAME], [models.NAME], [prices.NAME], [sinks.NAME], [issuers.NAME]

@@ -1,20 +1,25 @@
 //! Artifacts over REST: learned programs, the evidence for each, and what operators decide about them.
 
+mod shown;
+
 use std::num::NonZeroU32;
 
 use apprentice::{
-    Executable, Made, Occasion, Portable, RETIRED, ReplayReport, imported_program, order, program_text, read,
+    Executable, Made, Portable, RETIRED, ReplayEvaluation, imported_program, order, program_text, read,
 };
 use axum::Json;
 use axum::extract::{Path, State};
 use http::StatusCode;
 use ledger::sha256;
-use schema::{ArtifactId, Digest, MicroUsd, PatternId, RunId, Timestamp};
+use schema::{ArtifactId, JobId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use store::{Commit, Record, RecordFilter, RecordKind};
+use store::{Commit, Job, JobState, Record, RecordFilter, RecordKind};
 
+pub(crate) use self::shown::{Artifact, shown};
+
+use self::shown::{ArtifactState, Evaluation, evaluations, name};
 use crate::app::App;
 use crate::clock::now;
 use crate::error::{ApiError, unread, unrecorded};
@@ -40,128 +45,12 @@ pub(crate) struct ArtifactQuery {
     limit: Limit,
 }
 
-/// Where an artifact stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-pub(crate) enum ArtifactState {
-    Shadow,
-    Eligible,
-    Promoted,
-    Quarantined,
-    Retired,
-}
-
 /// Artifacts, newest first.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ArtifactPage {
     artifacts: Vec<Artifact>,
     /// Where the next page begins; null on the last.
     next: Option<ArtifactId>,
-}
-
-/// A learned program.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Artifact {
-    id: ArtifactId,
-    pattern_id: PatternId,
-    state: ArtifactState,
-    /// What it is: `classifier`, `program`, or `imported`.
-    r#type: String,
-    /// Its version, from 1; a new one is made when enough is new.
-    version: u32,
-    /// The share of its answers that surely agree with live's, by what was compared; 0 to 1.
-    confidence: f64,
-    /// What has to hold before it is promoted, one by one.
-    gates: Vec<Gate>,
-    /// Comparisons beside live, before anything is served.
-    shadow: Comparisons,
-    /// Comparisons in the place of serving, since it was promoted.
-    audit: Comparisons,
-    /// Recorded runs it was tried on when it was made.
-    replay: Comparisons,
-    /// The share of what it could answer that it serves; the rest is audited.
-    served_share: f64,
-    /// How many requests it answered.
-    served_runs: u64,
-    /// What that saved.
-    saved_usd: MicroUsd,
-    /// The program that serves, or would; null while it is only compared.
-    program: Option<Program>,
-    /// Answers that somebody corrected.
-    corrections: Vec<Correction>,
-    /// What became of it, oldest first.
-    changes: Vec<Change>,
-    created_at: Timestamp,
-}
-
-/// One condition of promotion.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(rename = "PromotionGateStatus")]
-struct Gate {
-    name: String,
-    passed: bool,
-    /// What was found.
-    reason: String,
-}
-
-/// How often something was compared.
-#[derive(Debug, Serialize, JsonSchema)]
-struct Comparisons {
-    compared: u64,
-    disagreed: u64,
-}
-
-/// A program, by its text.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "ArtifactProgram")]
-struct Program {
-    version: u32,
-    /// SHA-256 of the text, as events name it.
-    #[schemars(with = "String")]
-    digest: Digest,
-    bytes: u64,
-}
-
-/// An answer that somebody corrected.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "ArtifactCorrection")]
-struct Correction {
-    run_id: RunId,
-    at: Timestamp,
-    /// The version that had answered.
-    version: u32,
-}
-
-/// A change of where it stands.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "ArtifactChange")]
-struct Change {
-    at: Timestamp,
-    state: ArtifactState,
-    /// Why.
-    reason: String,
-    /// The run that was the reason.
-    run_id: RunId,
-}
-
-/// One comparison with live.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(rename = "ArtifactEvaluation")]
-struct Evaluation {
-    /// The run that live answered.
-    run_id: RunId,
-    at: Timestamp,
-    /// On which occasion: `shadow` or `audit`.
-    kind: &'static str,
-    version: u32,
-    /// Whether both said the same.
-    agreed: bool,
 }
 
 /// An artifact with its evidence.
@@ -206,43 +95,42 @@ pub(crate) async fn show(
         Err(ApiError::NoSuch { .. }) => None,
         Err(error) => return Err(error),
     };
-    let evaluations = made.evaluations.iter().rev().map(|one| Evaluation {
-        run_id: one.run,
-        at: one.at,
-        kind: match one.kind {
-            Occasion::Shadow => "shadow",
-            Occasion::Audit => "audit",
-        },
-        version: one.version,
-        agreed: one.agreed,
-    });
-    Ok(Json(ArtifactDetail { artifact: shown(&record)?, evaluations: evaluations.collect(), pattern }))
+    Ok(Json(ArtifactDetail { artifact: shown(&record)?, evaluations: evaluations(&made), pattern }))
 }
 
-/// What came of trying an artifact on recorded runs.
+/// Among so many jobs one is looked for that waits or runs.
+const MOST_JOBS: NonZeroU32 = NonZeroU32::new(1000).unwrap();
+
+/// Work that was begun.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Replayed {
+pub(crate) struct ReplayWanted {
     artifact_id: ArtifactId,
-    /// Recorded runs of the pattern.
-    runs: u64,
-    /// Those that the artifact answers.
-    answered: u64,
-    /// Those that it answers otherwise than live did.
-    disagreed: u64,
-    /// Comparisons that were known from before.
-    known: u64,
+    /// The job that does it; `GET /api/v1/jobs` shows where it stands, and `lastReplay` of the artifact what came of it.
+    job_id: JobId,
 }
 
 pub(crate) async fn replay(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Result<Json<Replayed>, ApiError> {
+) -> Result<(StatusCode, Json<ReplayWanted>), ApiError> {
     let made: Made = read(&find(&app, &caller, &id).await?).map_err(unread)?;
-    let report = app.apprentice.replay(caller.tenant, made.id).await.map_err(unread)?;
-    let ReplayReport { runs, answered, disagreed, known } = report.ok_or_else(no_program)?;
-    Ok(Json(Replayed { artifact_id: made.id, runs, answered, disagreed, known }))
+    made.program.ok_or_else(no_program)?;
+    let job = ReplayEvaluation::job(made.id, &caller.actor(), now(), app.random_bytes());
+    let (mut job_id, key) = (job.id, job.key.clone());
+    let commit = Commit { jobs: vec![job], ..Commit::default() };
+    let store = app.of(caller.tenant);
+    store.commit(commit).await.map_err(unrecorded)?;
+    if store.job(job_id).await.map_err(unread)?.is_none() {
+        // One waits or runs already: it is the one.
+        for state in [JobState::Waiting, JobState::Leased] {
+            let jobs = store.jobs(Some(state), None, MOST_JOBS).await.map_err(unread)?;
+            let same = |job: &&Job| job.kind == ReplayEvaluation::KIND && job.key == key;
+            job_id = jobs.iter().find(same).map_or(job_id, |job| job.id);
+        }
+    }
+    Ok((StatusCode::ACCEPTED, Json(ReplayWanted { artifact_id: made.id, job_id })))
 }
 
 /// `GET /api/v1/artifacts/{id}/export`: the artifact as one signed file.
@@ -285,6 +173,10 @@ pub(crate) async fn import(
     let malformed =
         |why: String| ApiError::Malformed { param: "program".to_owned(), message: format!("program: {why}") };
     let executable = Executable::read(&program).map_err(|error| malformed(error.to_string()))?;
+    if executable.template.is_some() {
+        let why = "its kind of work was mined from the requests where it was made, and is not known here";
+        return Err(malformed(why.to_owned()));
+    }
     if app.house.of(caller.tenant).has_secret(&program) {
         return Err(malformed("it has a secret in it".to_owned()));
     }
@@ -394,55 +286,4 @@ pub(crate) async fn find(app: &App, caller: &Caller, id: &str) -> Result<Record,
     let Ok(id) = id.parse::<ArtifactId>() else { return Err(missing) };
     let record = app.of(caller.tenant).record(RecordKind::Artifact, &id.to_string()).await.map_err(unread)?;
     record.ok_or(missing)
-}
-
-/// An artifact as it is shown.
-pub(crate) fn shown(record: &Record) -> Result<Artifact, ApiError> {
-    let made: Made = read(record).map_err(unread)?;
-    let gates = made.gates().0.into_iter();
-    let (proof, audited) = (made.course.proof().tally, made.course.audited());
-    let (answered, right) = made.replayed;
-    Ok(Artifact {
-        id: made.id,
-        pattern_id: made.pattern,
-        state: state(&record.group)?,
-        confidence: made.confidence(),
-        gates: gates.map(|gate| Gate { name: gate.name, passed: gate.passed, reason: gate.reason }).collect(),
-        shadow: Comparisons { compared: proof.compared, disagreed: proof.disagreed },
-        audit: Comparisons { compared: audited.compared, disagreed: audited.disagreed },
-        replay: Comparisons { compared: answered, disagreed: answered.saturating_sub(right) },
-        served_share: made.course.served_share(),
-        served_runs: made.served,
-        saved_usd: MicroUsd(i64::try_from(made.saved_micro_usd).unwrap_or(i64::MAX)),
-        program: made.program.map(|program| Program {
-            version: program.version,
-            digest: program.digest,
-            bytes: program.bytes,
-        }),
-        corrections: made
-            .corrections
-            .iter()
-            .map(|one| Correction { run_id: one.run, at: one.at, version: one.version })
-            .collect(),
-        changes: made
-            .changes
-            .iter()
-            .map(|one| {
-                let stage = json!(one.stage);
-                let state = state(stage.as_str().unwrap_or_default())?;
-                Ok(Change { at: one.at, state, reason: one.reason.clone(), run_id: one.run })
-            })
-            .collect::<Result<_, ApiError>>()?,
-        created_at: made.created_at,
-        r#type: made.kind,
-        version: made.version,
-    })
-}
-
-fn state(name: &str) -> Result<ArtifactState, ApiError> {
-    serde_json::from_value(json!(name)).map_err(unread)
-}
-
-fn name(state: ArtifactState) -> String {
-    json!(state).as_str().unwrap_or_default().to_owned()
 }

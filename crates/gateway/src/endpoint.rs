@@ -186,6 +186,11 @@ impl Endpoint {
         self.answers_with(StatusCode::CREATED, about, Content::Json(schema_of::<T>))
     }
 
+    /// Answers 202 with JSON of this shape: what was asked for will be done.
+    pub(crate) fn accepts<T: JsonSchema>(self, about: &'static str) -> Self {
+        self.answers_with(StatusCode::ACCEPTED, about, Content::Json(schema_of::<T>))
+    }
+
     pub(crate) fn answers_with(mut self, status: StatusCode, about: &'static str, content: Content) -> Self {
         self.answers.push(Answer { status, about, content });
         self

@@ -32,10 +32,15 @@ async fn packet(app: &Shared, tenant: TenantId, id: &str) -> Result<Vec<u8>, Api
     if proof.record.leaves.is_empty() {
         return Err(ApiError::NotFinished { run });
     }
-    for event in proof.record.events.iter().filter(|event| event.r#type == apprentice::EXECUTED) {
-        let digest = event.payload.get("artifact").and_then(|field| field.value()?.as_str()?.parse().ok());
+    for event in proof.record.events.iter_mut().filter(|event| event.r#type == apprentice::EXECUTED) {
+        let Some(field) = event.payload.get_mut("artifact") else { continue };
+        let digest = field.value().and_then(|value| value.as_str()?.parse().ok());
         let Some(digest) = digest else { continue };
-        proof.record.artifacts.extend(apprentice::program_text(&*store, digest).await.map_err(unread)?);
+        match apprentice::program_text(&*store, digest).await.map_err(unread)? {
+            Some(text) => proof.record.artifacts.push(text),
+            // It owed something to somebody who was forgotten: nobody can execute it again, and the packet does not claim to.
+            None => *field = field.withheld("artifact").map_err(unread)?,
+        }
     }
     let unmade = |error: &(dyn std::error::Error + 'static)| {
         tracing::error!(error, %run, "a packet could not be made");

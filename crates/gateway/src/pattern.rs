@@ -1,6 +1,8 @@
 //! Patterns over REST: work that comes again and again, and where its learning stands.
 
-use apprentice::{StoredPattern, order, read};
+use std::collections::BTreeMap;
+
+use apprentice::{Comparator, StoredPattern, order, read};
 use axum::Json;
 use axum::extract::{Path, State};
 use schema::{ArtifactId, Digest, MicroUsd, PatternId, Timestamp};
@@ -15,7 +17,7 @@ use crate::error::{ApiError, unread};
 use crate::identity::Caller;
 use crate::learning::{self, Attempt};
 use crate::page::Limit;
-use crate::strict::Params;
+use crate::strict::{Body, Params};
 
 /// Which patterns.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -80,6 +82,8 @@ pub(crate) struct Pattern {
     /// What could be saved by learning it; 0 to 1.
     optimizable_score: f64,
     fingerprints: Fingerprints,
+    /// When an answer is the same as live's.
+    equivalence: Equivalence,
     /// Why it stands where it stands.
     reasons: Vec<String>,
     /// What was made of it; null if nothing was.
@@ -91,9 +95,59 @@ pub(crate) struct Pattern {
 /// What its requests have in common.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Fingerprints {
-    /// Model, instructions, form of the answer and sampling.
+    /// Model, instructions, tools, form of the answer and sampling; or the template, where there are no instructions.
     #[schemars(with = "String")]
     task: Digest,
+    /// What was mined of requests without instructions, with slots for what differs: `translate {text} to french`; null where
+    /// instructions say what is wanted.
+    template: Option<String>,
+}
+
+/// When two answers are the same.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "by", rename_all = "snake_case", deny_unknown_fields)]
+pub(crate) enum Equivalence {
+    /// To the letter; blanks at the ends and between words, and the order of fields, do not count.
+    Exact {},
+    /// JSON, field by field. Fields are named by JSON pointers, such as `/total`.
+    Json {
+        /// By how much the number of a field may be off.
+        #[serde(default)]
+        tolerances: BTreeMap<String, f64>,
+        /// Fields that do not count.
+        #[serde(default)]
+        ignored: Vec<String>,
+    },
+    /// Texts that have so much of their words in common.
+    Words {
+        /// The share, above 0 and up to 1.
+        least: f64,
+    },
+}
+
+impl Equivalence {
+    /// What is declared, or what is wrong with it.
+    fn comparator(&self) -> Result<Comparator, ApiError> {
+        let malformed = |param: &str, why: &str| ApiError::Malformed {
+            param: param.to_owned(),
+            message: format!("{param}: {why}"),
+        };
+        if let Self::Json { tolerances, ignored } = self {
+            if let Some(name) = tolerances.keys().chain(ignored).find(|name| !name.starts_with('/')) {
+                return Err(malformed(
+                    "tolerances",
+                    &format!("`{name}` is no JSON pointer; write `/{name}`"),
+                ));
+            }
+            if tolerances.values().any(|tolerance| !tolerance.is_finite() || *tolerance < 0.0) {
+                return Err(malformed("tolerances", "a tolerance is a number from 0 up"));
+            }
+        }
+        if matches!(self, Self::Words { least } if !(*least > 0.0 && *least <= 1.0)) {
+            return Err(malformed("least", "expected a number above 0 and up to 1"));
+        }
+        serde_json::from_value(json!(self)).map_err(unread)
+    }
 }
 
 /// A pattern with what was made of it.
@@ -161,6 +215,19 @@ pub(crate) async fn retire(
     Ok(Json(ShownPattern { pattern: shown(&find(&app, &caller, &id).await?)? }))
 }
 
+pub(crate) async fn declare(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+    Body(equivalence): Body<Equivalence>,
+) -> Result<Json<ShownPattern>, ApiError> {
+    let record = find(&app, &caller, &id).await?;
+    let comparator = equivalence.comparator()?;
+    let details = json!({ "comparator": comparator });
+    learning::order(&app, &caller, order::COMPARATOR, &record.id, details).await?;
+    Ok(Json(ShownPattern { pattern: shown(&find(&app, &caller, &id).await?)? }))
+}
+
 pub(crate) async fn synthesize(
     State(app): State<App>,
     caller: Caller,
@@ -198,7 +265,11 @@ pub(crate) fn shown(record: &Record) -> Result<Pattern, ApiError> {
         average_latency_ms: latency,
         stability_score: study.pattern.stability(),
         optimizable_score: study.pattern.optimizable(),
-        fingerprints: Fingerprints { task: study.key },
+        fingerprints: Fingerprints {
+            task: study.key,
+            template: study.template.map(|template| template.shown()),
+        },
+        equivalence: serde_json::from_value(json!(study.comparator)).map_err(unread)?,
         reasons: study.pattern.reasons(),
         artifact_id,
         created_at: study.created_at,

@@ -14,8 +14,9 @@ use crate::app::App;
 /// How often the store is asked while it is well, and while it is not.
 const EVERY: Duration = Duration::from_secs(1);
 const AGAIN: Duration = Duration::from_millis(250);
-/// How long it may take to answer. A commit that takes longer than this is not worth waiting for with a full house.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// How long it may take to answer: as long as SQLite itself waits for whoever holds its file. A store that is only slow,
+/// because the machine is busy or something large is being written, is not away; a shorter wait would refuse what it can record.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What is known of the store.
 pub(crate) struct StoreWatch(watch::Sender<bool>);

@@ -268,6 +268,13 @@ impl store::Store for Flaky {
     async fn forget_meters(&self, before: i64) -> Result<u64, store::StoreError> {
         self.inner.forget_meters(before).await
     }
+    async fn forget_jobs(
+        &self,
+        before: schema::Timestamp,
+        limit: std::num::NonZeroU32,
+    ) -> Result<u64, store::StoreError> {
+        self.inner.forget_jobs(before, limit).await
+    }
     fn changed(&self, tenant: schema::TenantId) -> tokio::sync::watch::Receiver<u64> {
         self.inner.changed(tenant)
     }

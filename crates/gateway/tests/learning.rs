@@ -9,9 +9,11 @@
 
 mod world;
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use apprentice::{Apprentice, Learned, ReplayEvaluation};
 use ledger::packet::Execution;
 use ledger::trust::Trust;
 use serde_json::{Value, json};
@@ -97,6 +99,27 @@ impl Work {
 
     async fn artifact(&self) -> Value {
         self.get("/api/v1/artifacts").await["artifacts"][0].clone()
+    }
+
+    /// Has an artifact tried on recorded runs, as a worker would.
+    async fn replayed(&self, artifact: &str) -> Value {
+        let path = format!("/api/v1/artifacts/{artifact}/replay");
+        let wanted = self.post(&path).await;
+        assert_eq!(wanted.status, 202, "{wanted:?}");
+        assert_eq!(self.post(&path).await.json(), wanted.json(), "one at a time");
+        let waiting = self.get("/api/v1/jobs?state=waiting").await;
+        let job = wanted.json()["jobId"].clone();
+        assert!(waiting["jobs"].as_array().unwrap().iter().any(|one| one["id"] == job), "{waiting}");
+        let kinds = [ReplayEvaluation::KIND.to_owned()];
+        let later = schema::Timestamp::from_millis(world::now().as_millis() + 60_000).unwrap();
+        let queue = self.world.store.jobs();
+        let claimed = queue.claim(&kinds, later, later, NonZeroU32::MIN).await.unwrap().remove(0);
+        let learner = Apprentice::new(self.world.store.clone(), world::now, choice(&self.world), false);
+        let id = artifact.parse().unwrap();
+        learner.replay(claimed.job.tenant, id, "ann", &|| true).await.unwrap().unwrap();
+        queue.complete(claimed.job.id, claimed.token).await.unwrap();
+        self.tick().await;
+        self.get(&format!("/api/v1/artifacts/{artifact}")).await["artifact"]["lastReplay"].clone()
     }
 
     /// Goes on until every gate is passed.
@@ -192,8 +215,8 @@ async fn repeated_work_is_learned_proven_promoted_served_and_taken_out_again() {
     let packet = work.world.operate("GET", &path, &Value::Null).await.body;
     let trust = trust(&work.world, schema::TenantId::NIL);
     let execute = |execution: &Execution<'_>| {
-        let (wire, model, request) = execution.asked.unwrap();
-        apprentice::reexecute(execution.engine, execution.artifact, wire, model, request).map(Some)
+        let Execution { engine, artifact, asked, answer } = *execution;
+        apprentice::reexecute(engine, artifact, asked.unwrap(), answer).map(Some)
     };
     let verified = ledger::packet::verify_with(&packet, &trust, governance::replay, execute);
     assert!(verified.as_ref().is_ok_and(|report| report.not_checked.is_empty()), "{verified:?}");
@@ -203,10 +226,10 @@ async fn repeated_work_is_learned_proven_promoted_served_and_taken_out_again() {
     let bundle = work.get(&format!("/api/v1/runs/{run}/replay-bundle")).await;
     assert_eq!(bundle["bundle"], Value::Null, "what an artifact answered teaches nothing");
 
-    let replayed = work.post(&format!("/api/v1/artifacts/{artifact}/replay")).await.json();
+    let replayed = work.replayed(&artifact).await;
     assert_eq!((&replayed["disagreed"], &replayed["known"]), (&json!(0), &json!(0)), "{replayed}");
     assert!(replayed["answered"].as_u64().unwrap() > 50, "{replayed}");
-    let again = work.post(&format!("/api/v1/artifacts/{artifact}/replay")).await.json();
+    let again = work.replayed(&artifact).await;
     assert_eq!(again["known"], again["runs"], "what was compared is not compared again: {again}");
     assert!(kept(&work, "evaluation").await > 50);
 
@@ -256,9 +279,8 @@ async fn repeated_work_is_learned_proven_promoted_served_and_taken_out_again() {
     assert!(audit.contains("audit.artifact_promoted") && audit.contains("audit.artifact_changed"), "{audit}");
 
     // All of it follows from the log.
-    let learner =
-        apprentice::Apprentice::new(work.world.store.clone(), world::now, choice(&work.world), false);
-    let rebuilt = apprentice::Learned(Arc::new(learner)).rebuild(schema::TenantId::NIL).await.unwrap();
+    let learner = Apprentice::new(work.world.store.clone(), world::now, choice(&work.world), false);
+    let rebuilt = Learned(Arc::new(learner)).rebuild(schema::TenantId::NIL).await.unwrap();
     assert_eq!(rebuilt.repaired, 0, "{rebuilt:?}");
 }
 
@@ -342,6 +364,17 @@ async fn a_correction_quarantines_at_once_and_names_the_version() {
         (&json!(run), &executed["version"]),
         "{shown}"
     );
+    // From the version on: what it was made of, what was proven when it was, and the text that answered.
+    let versions = shown["versions"].as_array().unwrap();
+    let version = versions.iter().find(|one| one["version"] == correction["version"]).unwrap();
+    assert!(version["samples"].as_u64().unwrap() > 300, "{version}");
+    assert!(version["proof"]["compared"].as_u64().unwrap() > 300, "{version}");
+    assert_eq!((&version["proof"]["disagreed"], &version["servedRuns"]), (&json!(0), &json!(1)), "{version}");
+    let made_with = version["madeWithRunId"].as_str().unwrap();
+    assert_eq!(work.get(&format!("/api/v1/runs/{made_with}")).await["run"]["status"], "completed");
+    let events = work.get(&format!("/api/v1/runs/{run}")).await["events"].clone();
+    let event = events.as_array().unwrap().iter().find(|event| event["type"] == "artifact.executed").unwrap();
+    assert!(event.to_string().contains(version["digest"].as_str().unwrap()), "{event}");
     for _ in 0..20 {
         assert_eq!(work.call().await.header("x-punk-route"), Some("live"));
     }
@@ -393,4 +426,204 @@ async fn what_is_proven_serves_by_itself_where_that_is_on() {
     }
     assert_eq!(promoted.len(), 1);
     work.served().await;
+}
+
+#[tokio::test]
+async fn what_a_forgotten_person_taught_serves_no_more_and_no_packet_claims_that_it_could_be_executed() {
+    let mut work = Work::new(Setup::on_disk()).await;
+    // Somebody else asks the same, in words of their own.
+    let bearer = format!("Bearer {OPERATOR}");
+    let ada = [("authorization", bearer.as_str()), ("x-punk-subject", "ada")];
+    for at in 70_000..70_040 {
+        let mut body = ask(at);
+        let text = body["messages"][1]["content"].as_str().unwrap().replace("please", "zanzibar");
+        body["messages"][1]["content"] = json!(text);
+        assert_eq!(work.world.send("POST", "/v1/chat/completions", &ada, &body).await.status, 200);
+    }
+    work.promote().await;
+    let run = work.served().await.header("x-punk-run-id").unwrap().to_owned();
+    work.tick().await;
+    let path = format!("/api/v1/runs/{run}/evidence-packet");
+    let trusted = trust(&work.world, schema::TenantId::NIL);
+    let verify = |packet: &[u8]| {
+        let execute = |execution: &Execution<'_>| {
+            let Execution { engine, artifact, asked, answer } = *execution;
+            apprentice::reexecute(engine, artifact, asked.unwrap(), answer).map(Some)
+        };
+        ledger::packet::verify_with(packet, &trusted, governance::replay, execute).unwrap().not_checked
+    };
+    let packet = work.world.operate("GET", &path, &Value::Null).await.body;
+    assert!(verify(&packet).is_empty());
+
+    let reply = work.world.operate("DELETE", "/api/v1/subjects/ada", &Value::Null).await;
+    assert_eq!(reply.status, 200, "{reply:?}");
+    let subject = reply.json()["subjectId"].as_str().unwrap().parse().unwrap();
+    let learner = Apprentice::new(work.world.store.clone(), world::now, choice(&work.world), false);
+    Learned(Arc::new(learner)).forget(schema::TenantId::NIL, subject).await.unwrap();
+    work.tick().await;
+    for kind in store::RecordKind::ALL {
+        let filter = store::RecordFilter::of(kind);
+        let all =
+            work.world.store.tenant(schema::TenantId::NIL).records(&filter, None, NonZeroU32::MAX).await;
+        let left = all.unwrap().iter().filter(|record| record.body.to_string().contains("zanzibar")).count();
+        assert_eq!(left, 0, "{kind}");
+    }
+    // The run is as it was, and whoever verifies it is told what cannot be checked any more.
+    let packet = work.world.operate("GET", &path, &Value::Null).await.body;
+    let not_checked = verify(&packet);
+    assert!(not_checked.len() == 1 && not_checked[0].contains("withheld"), "{not_checked:?}");
+    assert!(work.pattern().await["runCount"].as_u64().unwrap() > 300, "what others taught is learned again");
+}
+
+#[tokio::test]
+async fn what_is_the_same_is_declared_on_record_and_nonsense_is_refused_by_its_field() {
+    let mut work = Work::new(Setup::protected()).await;
+    for _ in 0..20 {
+        work.call().await;
+    }
+    work.tick().await;
+    let pattern = work.pattern().await;
+    assert_eq!(pattern["equivalence"], json!({ "by": "exact" }), "{pattern}");
+    let path = format!("/api/v1/patterns/{}/equivalence", pattern["id"].as_str().unwrap());
+    let declare = async |body: Value| work.world.operate("PUT", &path, &body).await;
+    for (body, param) in [
+        (json!({ "by": "words", "least": 1.5 }), "least"),
+        (json!({ "by": "json", "tolerances": { "total": 1 } }), "tolerances"),
+        (json!({ "by": "json", "tolerances": { "/total": -1 } }), "tolerances"),
+    ] {
+        let refused = declare(body).await;
+        assert_eq!((refused.status, &refused.json()["error"]["param"]), (400, &json!(param)), "{refused:?}");
+    }
+    let declared =
+        declare(json!({ "by": "json", "tolerances": { "/total": 0.01 }, "ignored": ["/at"] })).await;
+    assert_eq!(declared.status, 200, "{declared:?}");
+    let shown = json!({ "by": "json", "tolerances": { "/total": 0.01 }, "ignored": ["/at"] });
+    assert_eq!(declared.json()["pattern"]["equivalence"], shown);
+    let audit = work.get("/api/v1/audit").await.to_string();
+    assert!(audit.contains("audit.pattern_comparator_declared"), "{audit}");
+}
+
+#[tokio::test]
+async fn two_names_of_one_model_are_one_pattern() {
+    let work = Work::new(Setup::protected()).await;
+    for at in 0..20 {
+        let mut body = ask(at);
+        body["model"] = json!(["gpt-4o", "openai/gpt-4o"][(at % 2) as usize]);
+        assert_eq!(work.world.operate("POST", "/v1/chat/completions", &body).await.status, 200);
+    }
+    work.tick().await;
+    let patterns = work.get("/api/v1/patterns").await["patterns"].clone();
+    assert_eq!(patterns.as_array().unwrap().len(), 1, "{patterns}");
+    assert_eq!(
+        (&patterns[0]["runCount"], &patterns[0]["model"]),
+        (&json!(20), &json!("gpt-4o")),
+        "{patterns}"
+    );
+}
+
+/// Work in which a tool is called: what is asked the `at`-th time.
+fn order(at: u64) -> Value {
+    let draw = (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33) as usize;
+    let text = format!("customer {} wants slot {} booked", 100 + draw % 900, 1_000 + draw / 900 % 9_000);
+    let parameters = json!({ "type": "object", "properties": { "order": { "type": "integer" } } });
+    json!({
+        "model": "gpt-4o",
+        "messages": [{ "role": "system", "content": "Do what the mail wants." }, { "role": "user", "content": text }],
+        "tools": [{ "type": "function", "function": { "name": "book_slot", "parameters": parameters } }],
+    })
+}
+
+fn wanted(body: &Value) -> Value {
+    let text = body["messages"][1]["content"].as_str().unwrap();
+    let mut numbers = text.split(' ').filter_map(|word| word.parse::<u64>().ok());
+    json!({ "customer": numbers.next(), "order": numbers.next() })
+}
+
+#[tokio::test]
+async fn a_learned_call_of_a_tool_waits_for_an_operator_and_is_judged_like_any_other() {
+    let upstream = Upstream::start(move |_, seen| {
+        let function = json!({ "name": "book_slot", "arguments": wanted(&seen.body).to_string() });
+        let call = json!({ "id": "call_upstream", "type": "function", "function": function });
+        let message = json!({ "role": "assistant", "content": null, "tool_calls": [call] });
+        let choice = json!({ "index": 0, "message": message, "finish_reason": "tool_calls" });
+        let usage = json!({ "prompt_tokens": 40, "completion_tokens": 9, "total_tokens": 49 });
+        Act::Say(
+            200,
+            Vec::new(),
+            json!({
+                "id": "c", "object": "chat.completion", "created": 1, "model": "gpt-4o", "choices": [choice], "usage": usage,
+            }),
+        )
+    });
+    let models = served_by(&[("openai", &upstream.await, &[Wire::Chat])]);
+    let policy = "name: house\nversion: '1'\nrules:\n  - actions: ['model:*']\n    effect: allow\n  - actions: ['*']\n    effect: allow\ndefaultEffect: deny\n";
+    let setup =
+        Setup { models, auto_promote: true, ..Setup::protected() }.governed(&[("house.yaml", policy)]);
+    let mut work = Work { world: setup.start().await, at: 0, changed: Arc::default() };
+    let call = async |work: &mut Work| {
+        work.at += 1;
+        let reply = work.world.operate("POST", "/v1/chat/completions", &order(work.at)).await;
+        assert_eq!(reply.status, 200, "{reply:?}");
+        reply
+    };
+    for _ in 0..12 {
+        for _ in 0..60 {
+            assert_eq!(call(&mut work).await.header("x-punk-route"), Some("live"));
+        }
+        work.tick().await;
+        if work.pattern().await["state"] == "eligible" {
+            break;
+        }
+    }
+    let shown = work.artifact().await;
+    assert_eq!((&shown["state"], &shown["type"]), (&json!("eligible"), &json!("plan")), "{shown}");
+    assert_eq!(shown["sideEffectLevel"], 3, "nobody declared the tool: {shown}");
+    let gates = shown["gates"].as_array().unwrap();
+    let gate = gates.iter().find(|gate| gate["name"] == "side effects").unwrap();
+    assert_eq!(gate["reason"], "level 3: an operator has to promote");
+    let id = shown["id"].as_str().unwrap().to_owned();
+    assert_eq!(work.post(&format!("/api/v1/artifacts/{id}/promote")).await.status, 200);
+
+    let mut served = None;
+    for _ in 0..64 {
+        let reply = call(&mut work).await;
+        if reply.header("x-punk-route") == Some("artifact") {
+            served = Some(reply);
+            break;
+        }
+    }
+    let reply = served.unwrap();
+    let choice = reply.json()["choices"][0].clone();
+    assert_eq!(choice["finish_reason"], "tool_calls", "{choice}");
+    let called = &choice["message"]["tool_calls"][0];
+    let arguments: Value = serde_json::from_str(called["function"]["arguments"].as_str().unwrap()).unwrap();
+    assert_eq!((&called["function"]["name"], arguments), (&json!("book_slot"), wanted(&order(work.at))));
+    assert!(!called["id"].as_str().unwrap().is_empty(), "{called}");
+    let run = reply.header("x-punk-run-id").unwrap();
+    let detail = work.get(&format!("/api/v1/runs/{run}")).await;
+    let events: Vec<&str> =
+        detail["events"].as_array().unwrap().iter().map(|event| event["type"].as_str().unwrap()).collect();
+    assert!(events.contains(&"side_effect.planned") && events.contains(&"artifact.executed"), "{events:?}");
+    let packet =
+        work.world.operate("GET", &format!("/api/v1/runs/{run}/evidence-packet"), &Value::Null).await.body;
+    let execute = |execution: &Execution<'_>| {
+        let Execution { engine, artifact, asked, answer } = *execution;
+        apprentice::reexecute(engine, artifact, asked.unwrap(), answer).map(Some)
+    };
+    let trusted = trust(&work.world, schema::TenantId::NIL);
+    let verified = ledger::packet::verify_with(&packet, &trusted, governance::replay, execute);
+    assert!(verified.as_ref().is_ok_and(|report| report.not_checked.is_empty()), "{verified:?}");
+
+    // What policy does not allow of a model it does not allow of a program.
+    let folder = work.world.policies.clone().unwrap();
+    let denies = policy.replace("  - actions: ['*']\n    effect: allow\n", "");
+    std::fs::write(folder.join("house.yaml"), denies).unwrap();
+    assert_eq!(work.post("/api/v1/policies/reload").await.status, 200);
+    let mut refused = 0;
+    for _ in 0..8 {
+        work.at += 1;
+        let reply = work.world.operate("POST", "/v1/chat/completions", &order(work.at)).await;
+        refused += usize::from(reply.status == 403);
+    }
+    assert_eq!(refused, 8);
 }

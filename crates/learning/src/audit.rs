@@ -8,9 +8,11 @@ use artifact::text::{mix, stable_hash};
 use serde::{Deserialize, Serialize};
 
 /// At the end one of so many is audited.
-pub const STEADY: u64 = 16;
+pub const STEADY: u64 = 14;
 /// After a disagreement so many are compared, one after the other.
 const SUSPICION: u32 = 16;
+/// And after requests have become strange, so many.
+const STRANGE: u32 = 48;
 
 /// Where the audit of one artifact stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,8 +67,13 @@ impl Audit {
     }
 
     /// Something that could have been served differed from live.
-    pub const fn disagreed(&mut self) {
-        self.suspicion = SUSPICION;
+    pub fn disagreed(&mut self) {
+        self.suspicion = self.suspicion.max(SUSPICION);
+    }
+
+    /// Requests are not what they were: whether answers still hold has to be seen.
+    pub fn look_closely(&mut self) {
+        self.suspicion = self.suspicion.max(STRANGE);
     }
 }
 
@@ -82,7 +89,8 @@ mod tests {
             taken.push((0..400_u64).filter(|at| audit.takes(7, &(part * 400 + at).to_be_bytes())).count());
         }
         assert!(taken[0] > taken[1], "{taken:?}");
-        assert!(taken[1..].iter().all(|taken| (24..=26).contains(taken)), "{taken:?}");
+        let steady = 400 / STEADY as usize;
+        assert!(taken[1..].iter().all(|taken| (steady..=steady + 2).contains(taken)), "{taken:?}");
     }
 
     #[test]

@@ -4,9 +4,9 @@
 //! are audited depends on a key and the run's own id. What is deliberately absent is any way to act: whoever serves an answer
 //! or asks a model is outside.
 //!
-//! Start at `course.rs`: it takes anything that answers (a program, a classifier, later a cached plan or a cheaper model) from
+//! Start at `course/mod.rs`: it takes anything that answers (a program, a classifier, later a cached plan or a cheaper model) from
 //! its first comparison with live to its promotion and, if need be, its demotion. `proof.rs` is the bound, `audit.rs` chooses
-//! what is compared, `drift.rs` notices when it no longer holds, `comparator.rs` says when two answers are the same.
+//! what is compared, `drift.rs` notices when it no longer holds, `inputs.rs` when requests change, `comparator.rs` says when two answers are the same.
 //! `pattern.rs` is what is learned at all. What answers is made in `classify/`, `tag/` and `synthesis/`; `threshold.rs` says
 //! where it stops. `docs/explanation/proof-of-artifacts.md` explains the promise.
 //!
@@ -23,6 +23,7 @@ pub mod comparator;
 pub mod course;
 pub mod drift;
 pub mod gate;
+pub mod inputs;
 pub mod pattern;
 pub mod proof;
 pub mod synthesis;

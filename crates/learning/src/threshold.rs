@@ -45,6 +45,9 @@ const PRIOR: f64 = 3.0;
 /// Added to what the trust expects: log-odds have no floor, and live answers do.
 const FLOOR: f64 = 0.001;
 
+/// In standard deviations, how far from what is expected the truth is supposed to be while serving.
+const CAUTION: f64 = 2.0;
+
 /// What a threshold is for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -76,9 +79,9 @@ const WORTH: f64 = 0.9;
 #[must_use]
 pub fn choose(compared: &[Compared], mut recent: Vec<f32>, aim: Aim, inflation: f64) -> Choice {
     // While everything is compared, what came of earlier choices is among the comparisons already.
-    let inflation = match aim {
-        Aim::Prove(_) => 1.0,
-        Aim::Serve(_) => inflation,
+    let (inflation, doubted): (f64, fn(f64) -> f64) = match aim {
+        Aim::Prove(_) => (1.0, |_| 1.0),
+        Aim::Serve(_) => (inflation, doubted),
     };
     recent.retain(|trust| trust.is_finite());
     recent.sort_by(|a, b| b.total_cmp(a));
@@ -91,6 +94,7 @@ pub fn choose(compared: &[Compared], mut recent: Vec<f32>, aim: Aim, inflation: 
         if let Some(step) = steps.get_mut(step_of(one.trust)) {
             let counts = f64::from(one.counts);
             step.foreseen += counts * expected(one.trust);
+            step.squared += counts * counts * expected(one.trust);
             step.disagreed += if one.agreed { 0.0 } else { counts };
         }
     }
@@ -104,7 +108,11 @@ pub fn choose(compared: &[Compared], mut recent: Vec<f32>, aim: Aim, inflation: 
     let mut above = Step::default();
     for (step, edge) in steps.iter().zip(&edges) {
         above.add(step);
-        let off = (above.disagreed + PRIOR) / (above.foreseen + PRIOR);
+        // Comparisons that stand for many are fewer than they count.
+        let (disagreed, foreseen) = (above.disagreed * above.worth(), above.foreseen * above.worth());
+        let off = (disagreed + PRIOR) / (foreseen + PRIOR);
+        // Few comparisons leave much doubt, and many leave little: that, and no fixed part of the promise, is the room.
+        let doubted = inflation * doubted(disagreed + PRIOR);
         let here = Choice {
             threshold: Some(*edge),
             expected: above.expected / above.recent * off,
@@ -112,7 +120,7 @@ pub fn choose(compared: &[Compared], mut recent: Vec<f32>, aim: Aim, inflation: 
             off: off * inflation,
         };
         let edge_rate = step.expected / step.recent.max(1.0) * off;
-        if aim.allows(here.expected * inflation, edge_rate) {
+        if aim.allows(here.expected * doubted, edge_rate) {
             choice = here;
         } else if choice.threshold.is_none() && here.expected < choice.expected {
             choice = Choice { threshold: None, ..here };
@@ -124,6 +132,12 @@ pub fn choose(compared: &[Compared], mut recent: Vec<f32>, aim: Aim, inflation: 
 /// The disagreement that a trust says of itself.
 fn expected(trust: f32) -> f64 {
     FLOOR + 1.0 / (1.0 + f64::from(trust).exp())
+}
+
+/// How far above what `count` events say their mean may well be: the quantile of a gamma distribution at [`CAUTION`], after
+/// Wilson and Hilferty, as a factor.
+fn doubted(count: f64) -> f64 {
+    (1.0 - 1.0 / (9.0 * count) + CAUTION / (3.0 * count.sqrt())).powi(3)
 }
 
 /// What came of earlier choices: if answers above the threshold differed more often than expected, the next choice expects more.
@@ -153,14 +167,21 @@ impl Steering {
 struct Step {
     disagreed: f64,
     foreseen: f64,
+    squared: f64,
     recent: f64,
     expected: f64,
 }
 
 impl Step {
+    /// How many comparisons there are for what they count.
+    fn worth(&self) -> f64 {
+        if self.squared > 0.0 { self.foreseen / self.squared } else { 1.0 }
+    }
+
     fn add(&mut self, other: &Self) {
         self.disagreed += other.disagreed;
         self.foreseen += other.foreseen;
+        self.squared += other.squared;
         self.recent += other.recent;
         self.expected += other.expected;
     }
@@ -195,6 +216,25 @@ mod tests {
         let choice = choose(&seen, recent, Aim::Serve(0.01), 1.0);
         assert_eq!(choice.threshold, None);
         assert!((choice.expected - 0.05).abs() < 0.01, "{choice:?}");
+    }
+
+    #[test]
+    fn the_same_rate_is_served_after_many_comparisons_and_not_after_few() {
+        let served = |times: usize| {
+            let seen = compared(&[(4.9, 993 * times / 10, 7 * times / 10)]);
+            let recent = seen.iter().map(|one| one.trust).collect();
+            choose(&seen, recent, Aim::Serve(0.01), 1.0).threshold.is_some()
+        };
+        assert_eq!((served(10), served(100)), (false, true));
+    }
+
+    #[test]
+    fn an_audit_that_stands_for_others_counts_for_them_but_is_no_more_certain() {
+        let one = |agreed, counts| Compared { trust: 4.0, agreed, counts };
+        let choice = |seen: Vec<Compared>| choose(&seen, vec![4.0; 100], Aim::Prove(1.0), 1.0).expected;
+        let (plain, standing): (Vec<_>, Vec<_>) =
+            (0..400).map(|at| (one(at >= 20, 1.0), one(at >= 20, 4.0))).unzip();
+        assert!((choice(plain) - choice(standing)).abs() < 1e-9);
     }
 
     #[test]

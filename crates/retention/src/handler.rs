@@ -50,8 +50,10 @@ impl Handler for RetentionSweep {
             }
         }
         let meters = self.keeper.sweep_meters().await.map_err(|error| later(&error))?;
+        let jobs = self.keeper.sweep_jobs().await.map_err(|error| later(&error))?;
         tracing::info!(
             meters,
+            jobs,
             runs = swept.runs,
             events = swept.events,
             entries,

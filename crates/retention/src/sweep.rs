@@ -33,6 +33,10 @@ impl std::ops::AddAssign for Swept {
 /// How long counts of limits are kept after their window began.
 const METERS_KEPT_MS: u64 = 62 * 86_400_000;
 
+/// How long jobs that are done are kept, and how many are deleted in one step: few enough that nobody waits long for it.
+const JOBS_KEPT_MS: u64 = 7 * 86_400_000;
+const JOBS_AT_ONCE: NonZeroU32 = NonZeroU32::new(1_000).unwrap();
+
 impl Keeper {
     /// Gives up the events of the tenant's runs that nobody added to for `keep`. Their heads stay in the log, which still
     /// has the root it had; what remains verifies.
@@ -76,6 +80,23 @@ impl Keeper {
     pub async fn sweep_meters(&self) -> Result<u64, StoreError> {
         let before = (self.clock)().as_millis().saturating_sub(METERS_KEPT_MS);
         self.store.forget_meters(i64::try_from(before).unwrap_or(0)).await
+    }
+
+    /// Forgets jobs that were done a week ago, for all tenants, and says how many that were. The newest of each kind stays.
+    ///
+    /// # Errors
+    /// The store is out of reach.
+    pub async fn sweep_jobs(&self) -> Result<u64, StoreError> {
+        let before = (self.clock)().as_millis().saturating_sub(JOBS_KEPT_MS);
+        let Ok(before) = Timestamp::from_millis(before) else { return Ok(0) };
+        let mut forgotten = 0;
+        loop {
+            let some = self.store.forget_jobs(before, JOBS_AT_ONCE).await?;
+            forgotten += some;
+            if some < u64::from(JOBS_AT_ONCE.get()) {
+                return Ok(forgotten);
+            }
+        }
     }
 
     async fn give_up(

@@ -153,6 +153,10 @@ pub trait Store: Send + Sync {
     /// an end. How many that were.
     async fn forget_meters(&self, before: i64) -> Result<u64, StoreError>;
 
+    /// Deletes jobs that are done and were made before `before`, at most `limit`, whoever's they are; but for the newest of each
+    /// tenant and kind, which says that it was done. How many that were.
+    async fn forget_jobs(&self, before: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError>;
+
     /// Changes whenever this process has committed something of the tenant's.
     fn changed(&self, tenant: TenantId) -> watch::Receiver<u64>;
 

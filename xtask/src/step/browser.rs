@@ -34,7 +34,7 @@ fn run_suites(world: &World, suites: Vec<PathBuf>) -> Outcome {
 }
 
 /// Every script directly in the folder is a suite; what they share is a folder deeper.
-fn suites(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn suites(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();
     };

@@ -6,19 +6,21 @@
 mod browser;
 mod checks;
 mod clients;
+mod docs;
 pub(crate) mod fuzz;
 mod listener;
 mod packages;
 mod rust;
 mod schemathesis;
+mod sdk;
 mod services;
 
 use crate::junit::TestCase;
 use crate::process::Trouble;
 use crate::service::Kind;
 use crate::tool::{
-    CHROMIUM, CLIPPY, CXX, DENY, FUZZ, MACHETE, NEXTEST, NGINX, NODE, NPM, POSTGRES, PYTHON, REDIS, RUSTFMT,
-    Tool, VALGRIND,
+    CHROMIUM, CLIPPY, CURL, CXX, DENY, FUZZ, JQ, MACHETE, NEXTEST, NGINX, NODE, NPM, POSTGRES, PYTHON, REDIS,
+    RUSTFMT, Tool, VALGRIND,
 };
 use crate::world::World;
 
@@ -88,6 +90,20 @@ pub(crate) const STEPS: &[Step] = &[
         tools: &[&NODE, &NPM, &PYTHON],
         services: &[],
         run: clients::run,
+    },
+    Step {
+        name: "sdk",
+        about: "the TypeScript SDK in Node, Bun, Deno and a browser",
+        tools: &[&NODE, &NPM, &CHROMIUM],
+        services: &[],
+        run: sdk::run,
+    },
+    Step {
+        name: "docs",
+        about: "every command in the documents does what it says",
+        tools: &[&NODE, &NPM, &PYTHON, &CURL, &JQ, &POSTGRES, &REDIS],
+        services: &[Kind::Postgres, Kind::Redis],
+        run: docs::run,
     },
     Step {
         name: "schemathesis",

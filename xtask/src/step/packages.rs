@@ -1,4 +1,4 @@
-//! The packages of the client tests and of the OpenID provider: Node's by npm, Python's by pip, in the target folder and
+//! The packages of the client tests, of the OpenID provider and of the SDK: Node's by npm, Python's by pip, in the target folder and
 //! out of the tree.
 //!
 //! Each set is installed once and again when its list has changed: the list it was installed from lies beside it.
@@ -14,6 +14,9 @@ use crate::world::World;
 const NODE: &str = "tests/clients/node";
 /// Where the OpenID provider is, which Rust tests log in at.
 const PROVIDER: &str = "tests/oidc";
+/// Where the SDK is, and where the runtimes are listed that it is tested in.
+const SDK: &str = "sdk/typescript";
+const SDK_TESTS: &str = "sdk/typescript/tests";
 /// Where Python's are.
 const PYTHON: &str = "tests/clients/python";
 
@@ -27,6 +30,12 @@ pub(super) fn node(world: &World) -> Result<PathBuf, String> {
 /// The packages of the provider, for whichever test starts it.
 pub(super) fn provider(world: &World) -> Result<(), String> {
     npm(world, PROVIDER, "clients/oidc").map(|_| ())
+}
+
+/// What builds the SDK, and what its tests run in.
+pub(super) fn sdk(world: &World) -> Result<(), String> {
+    npm(world, SDK, "clients/sdk")?;
+    npm(world, SDK_TESTS, "clients/sdk-tests").map(|_| ())
 }
 
 /// Installs the packages that `scripts` lists below the target folder, and links them beside the scripts.

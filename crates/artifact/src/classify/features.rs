@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::meaning::{self, DIMENSIONS};
+use crate::packed;
 use crate::text::{stable_hash, words};
 
 /// A text as it is kept to learn from.
@@ -61,10 +62,15 @@ pub struct Vector {
 /// The n-grams that are known, each with its place and how rare it is.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Vocabulary {
-    /// Sorted by hash: hash, place (the index), rarity.
-    known: Vec<(u64, f32)>,
-    /// The rarity of what was never seen.
+    /// Sorted; the place of an n-gram is its index.
+    #[serde(with = "packed::hashes")]
+    known: Vec<u64>,
+    /// How rare each is.
+    #[serde(with = "packed::fractions")]
+    rarities: Vec<f32>,
+    /// The rarity of what was never seen, and of what was seen in two texts.
     rarest: f32,
+    twice: f32,
 }
 
 /// No vocabulary is larger: it bounds the memory of every classifier.
@@ -91,7 +97,12 @@ impl Vocabulary {
             kept.sort_unstable();
         }
         let rarity = |seen: u32| (f64::from(1 + count) / f64::from(1 + seen)).ln() as f32 + 1.0;
-        Self { known: kept.into_iter().map(|(hash, seen)| (hash, rarity(seen))).collect(), rarest: rarity(0) }
+        Self {
+            known: kept.iter().map(|(hash, _)| *hash).collect(),
+            rarities: kept.iter().map(|(_, seen)| rarity(*seen)).collect(),
+            rarest: rarity(0),
+            twice: rarity(2),
+        }
     }
 
     /// How many n-grams are known.
@@ -109,24 +120,34 @@ impl Vocabulary {
     /// How many of the places, from the first, are words and pairs; the rest are letters.
     #[must_use]
     pub fn words(&self) -> usize {
-        self.known.partition_point(|(hash, _)| *hash < LETTERS)
+        self.known.partition_point(|hash| *hash < LETTERS)
     }
 
     /// The text as numbers.
     #[must_use]
     pub fn vector(&self, reading: &Reading) -> Vector {
+        self.vector_of(reading, f32::MAX)
+    }
+
+    /// One of the texts that the vocabulary is made of, as numbers, as if it were none of them: what it shares with one
+    /// other text only would then be unknown.
+    #[must_use]
+    pub fn vector_apart(&self, reading: &Reading) -> Vector {
+        self.vector_of(reading, self.twice)
+    }
+
+    /// What is as rare as `unknown_from` counts as unknown.
+    fn vector_of(&self, reading: &Reading, unknown_from: f32) -> Vector {
         let mut entries: Vec<(u32, f32)> = Vec::with_capacity(reading.grams.len());
         let (mut squares, mut words) = ([0.0_f32; 2], 0);
         let (mut known_words, mut unknown_words) = (0.0_f32, 0.0_f32);
         // Both are sorted, so each search begins where the last one ended.
         let mut from = 0;
         for hash in &reading.grams {
-            let found = self.known[from..].binary_search_by_key(hash, |(known, _)| *known);
+            let found = self.known[from..].binary_search(hash);
             let letters = *hash >= LETTERS;
-            match found {
-                Ok(at) => {
-                    let place = from + at;
-                    let rarity = self.known[place].1;
+            match found.map(|at| (from + at, self.rarities.get(from + at).copied().unwrap_or(self.rarest))) {
+                Ok((place, rarity)) if rarity < unknown_from => {
                     squares[usize::from(letters)] += rarity * rarity;
                     entries.push((place as u32, rarity));
                     if !letters {
@@ -135,11 +156,11 @@ impl Vocabulary {
                     }
                     from = place + 1;
                 }
-                Err(at) => {
+                missed => {
                     if !letters {
                         unknown_words += self.rarest;
                     }
-                    from += at;
+                    from = missed.map_or_else(|at| from + at, |(place, _)| place + 1);
                 }
             }
         }

@@ -11,13 +11,13 @@ mod linear;
 mod support;
 
 pub use features::{MOST_FEATURES, Reading, Vector, Vocabulary, read};
-pub use linear::Linear;
+pub use linear::{Linear, rows_of, touched};
 pub use support::{Nearness, Support};
 
 use serde::{Deserialize, Serialize};
 
 /// How many things are weighed into the trust in one opinion.
-pub const EVIDENCE: usize = 20;
+pub const EVIDENCE: usize = 18;
 
 /// What is weighed into the trust in one opinion, in a fixed order.
 pub type Evidence = [f32; EVIDENCE];
@@ -56,6 +56,17 @@ pub struct Opinion {
     pub trust: f32,
 }
 
+impl Opinion {
+    /// How strange the text is, from usual (0) to wholly strange (1): the share of its words that are not known.
+    #[must_use]
+    pub const fn strangeness(&self) -> f32 {
+        self.evidence[UNKNOWN]
+    }
+}
+
+/// Where [`Evidence`] has the share of words that are not known.
+const UNKNOWN: usize = 9;
+
 impl Classifier {
     /// What the classifier thinks of `text`, sure or not. `None` when it knows fewer than two answers.
     #[must_use]
@@ -66,53 +77,51 @@ impl Classifier {
     /// [`judge`](Self::judge) for a text that was already read.
     #[must_use]
     pub fn judge_vector(&self, vector: &Vector) -> Option<Opinion> {
+        self.judge_with(&self.linear, vector, None)
+    }
+
+    /// [`judge`](Self::judge) by other scores than its own, and as if the sample at `except` had never been seen.
+    #[must_use]
+    pub fn judge_with(&self, linear: &Linear, vector: &Vector, except: Option<usize>) -> Option<Opinion> {
         let mut scores = Vec::new();
-        self.linear.score(vector, &mut scores);
-        let (mut first, mut second) = ((0, f32::MIN), (0, f32::MIN));
-        for (label, score) in scores.iter().enumerate() {
-            if *score > first.1 {
-                second = first;
-                first = (label, *score);
-            } else if *score > second.1 {
-                second = (label, *score);
-            }
-        }
+        linear.score(vector, &mut scores);
         if scores.len() < 2 || vector.entries.is_empty() {
             return None;
         }
-        let (near, about) = self.support.nearness(vector, first.0 as u32);
-        let (familiar, excess) = self.standing.get(first.0).copied().unwrap_or((0.0, 0.0));
-        let pair = (first.0 as u32, second.0 as u32);
+        let [first, second, third] = best(&scores);
+        let near = self.support.nearness(vector, first.0, except);
+        let (familiar, excess) = self.standing.get(first.0 as usize).copied().unwrap_or((0.0, 0.0));
+        let pair = (first.0, second.0);
         let rivalry =
             self.rivals.binary_search_by_key(&pair, |(pair, _)| *pair).map_or(0.0, |at| self.rivals[at].1);
         let score = first.1.clamp(-4.0, 4.0);
         let margin = (first.1 - second.1).min(4.0);
         let size = (vector.entries.len() as f32 / 256.0).sqrt().min(2.0);
-        let [_, letters, meaning] = self.linear.parts(vector, self.vocabulary.words(), first.0, second.0);
+        let words = self.vocabulary.words();
+        let ([_, letters, meaning], backing) =
+            linear.parts(vector, words, first.0 as usize, second.0 as usize);
         let evidence = with_standing(
             [
                 score,
                 margin,
+                (first.1 - third.1).min(4.0),
                 letters,
                 meaning,
+                backing,
                 near.same,
                 near.other,
                 near.vote,
-                about.same,
-                about.other,
-                about.vote,
                 vector.unknown,
                 familiar,
                 size,
                 margin * (near.same - near.other),
                 score * near.vote,
-                margin * (about.same - about.other),
             ],
             excess,
             rivalry,
         );
         let trust = weigh(&self.trust, &evidence);
-        Some(Opinion { label: first.0 as u32, rival: second.0 as u32, evidence, trust })
+        Some(Opinion { label: first.0, rival: second.0, evidence, trust })
     }
 
     /// The answer to `text`, or `None` outside what was proven.
@@ -127,6 +136,18 @@ impl Classifier {
     pub fn is_sure(&self, opinion: &Opinion) -> bool {
         self.threshold.is_some_and(|least| opinion.trust >= least)
     }
+}
+
+/// The three highest scores with their labels, the highest first; what is missing is as low as can be.
+fn best(scores: &[f32]) -> [(u32, f32); 3] {
+    let mut best = [(0, f32::MIN); 3];
+    for (label, score) in scores.iter().enumerate() {
+        if *score > best[2].1 {
+            best[2] = (label as u32, *score);
+            best.sort_by(|a, b| b.1.total_cmp(&a.1));
+        }
+    }
+    best
 }
 
 /// The evidence of one opinion, completed by how its answer and its pair did lately.

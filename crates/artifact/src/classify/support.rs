@@ -1,24 +1,22 @@
-//! The samples a classifier was made of: how near a text is to what has been seen, and whose neighbour it is.
+//! The samples a classifier was made of, by what they are about: how near a text is to them, and whose neighbour it is.
 //!
-//! Near by its words, and near by what they are about: a text that is far from everything in both is a stranger.
+//! A text that is far from everything is a stranger. Directions are kept in whole steps: a byte for each number, and every machine
+//! finds the same neighbours.
 
 use serde::{Deserialize, Serialize};
 
 use super::features::Vector;
+use crate::packed;
 
-/// Samples as vectors with their labels, and where each n-gram occurs.
+/// What each sample is about, and its label.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Samples", into = "Samples")]
 pub struct Support {
-    samples: Samples,
-    /// By place in the vocabulary: sample and weight. Derived from the samples.
-    postings: Vec<Vec<(u32, f32)>>,
-    /// What each sample is about, one after the other; zero where nothing is known. Derived from the samples.
-    meanings: Vec<[f32; MAIN]>,
+    #[serde(with = "packed::whole")]
+    labels: Vec<u32>,
+    /// [`MAIN`] numbers for each sample; zero where nothing is known.
+    #[serde(with = "packed::small")]
+    directions: Vec<i8>,
 }
-
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct Samples(Vec<(Vector, u32)>);
 
 /// How near a text is to the samples.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -31,100 +29,97 @@ pub struct Nearness {
     pub vote: f32,
 }
 
-/// An n-gram in more than one of so many samples says little about nearness, and would cost most of the time.
-const COMMON: usize = 12;
-
 /// How many numbers of a meaning neighbours are found by: the first ones say most, and every sample is looked at.
 const MAIN: usize = 64;
-
-impl From<Samples> for Support {
-    fn from(samples: Samples) -> Self {
-        Self::new(samples.0)
-    }
-}
-impl From<Support> for Samples {
-    fn from(support: Support) -> Self {
-        support.samples
-    }
-}
+/// The steps of a number from zero to one.
+const STEPS: f32 = 127.0;
 
 impl Support {
     /// The support of these samples.
     #[must_use]
-    pub fn new(samples: Vec<(Vector, u32)>) -> Self {
-        let places = samples
-            .iter()
-            .flat_map(|(vector, _)| &vector.entries)
-            .map(|(place, _)| *place as usize + 1)
-            .max();
-        let mut postings: Vec<Vec<(u32, f32)>> =
-            vec![Vec::new(); places.unwrap_or(0).min(super::features::MOST_FEATURES)];
-        for (index, (vector, _)) in samples.iter().enumerate() {
-            for (place, value) in &vector.entries {
-                if let Some(list) = postings.get_mut(*place as usize) {
-                    list.push((index as u32, *value));
-                }
-            }
+    pub fn new(samples: &[(Vector, u32)]) -> Self {
+        Self {
+            labels: samples.iter().map(|(_, label)| *label).collect(),
+            directions: samples.iter().flat_map(|(vector, _)| direction(vector)).collect(),
         }
-        let most = (samples.len() / COMMON).max(16);
-        for list in &mut postings {
-            if list.len() > most {
-                *list = Vec::new();
-            }
-        }
-        let meanings = samples.iter().map(|(vector, _)| meaning(vector)).collect();
-        Self { samples: Samples(samples), postings, meanings }
     }
 
     /// How many samples.
     #[must_use]
-    pub fn len(&self) -> usize {
-        self.samples.0.len()
+    pub const fn len(&self) -> usize {
+        self.labels.len()
     }
 
     /// Whether there is none.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    pub const fn is_empty(&self) -> bool {
+        self.labels.is_empty()
     }
 
-    /// How near `vector` is to the samples of `label` and to all others: by its words, and by what they are about.
+    /// How near `vector` is to the samples of `label` and to all others; the sample at `except` is left out.
     #[must_use]
-    pub fn nearness(&self, vector: &Vector, label: u32) -> (Nearness, Nearness) {
-        let mut sums = vec![0.0_f32; self.len()];
-        for (place, value) in &vector.entries {
-            for (sample, weight) in self.postings.get(*place as usize).into_iter().flatten() {
-                sums[*sample as usize] += value * weight;
+    pub fn nearness(&self, vector: &Vector, label: u32, except: Option<usize>) -> Nearness {
+        let own = direction(vector).map(i16::from);
+        let (mut same, mut other) = (0, 0);
+        let mut five = [(0, u32::MAX); 5];
+        let directions = self.directions.as_chunks::<MAIN>().0;
+        for (at, (direction, of)) in directions.iter().zip(&self.labels).enumerate() {
+            let near = common(&own, direction);
+            let best = if *of == label { &mut same } else { &mut other };
+            if near <= *best && near <= five[4].0 || Some(at) == except {
+                continue;
+            }
+            *best = near.max(*best);
+            if near > five[4].0 {
+                five[4] = (near, *of);
+                five.sort_by_key(|(near, _)| -near);
             }
         }
-        let by_words = self.neighbours(sums.iter().copied(), label);
-        let own = meaning(vector);
-        let by_meaning =
-            self.neighbours(self.meanings.iter().map(|other| crate::meaning::nearness(&own, other)), label);
-        (by_words, by_meaning)
-    }
-
-    fn neighbours(&self, nearness: impl Iterator<Item = f32>, label: u32) -> Nearness {
-        let mut near = Nearness::default();
-        let mut five = [(0.0_f32, u32::MAX); 5];
-        for (sum, (_, of)) in nearness.zip(&self.samples.0) {
-            let best = if *of == label { &mut near.same } else { &mut near.other };
-            *best = best.max(sum);
-            if sum > five[4].0 {
-                five[4] = (sum, *of);
-                five.sort_by(|a, b| b.0.total_cmp(&a.0));
-            }
+        let all: i32 = five.iter().map(|(near, _)| near).sum();
+        let mine: i32 = five.iter().filter(|(_, of)| *of == label).map(|(near, _)| near).sum();
+        let share = |near: i32| near as f32 / (STEPS * STEPS);
+        Nearness {
+            same: share(same),
+            other: share(other),
+            vote: if all > 0 { mine as f32 / all as f32 } else { 0.0 },
         }
-        let all: f32 = five.iter().map(|(sum, _)| sum).sum();
-        let own: f32 = five.iter().filter(|(_, of)| *of == label).map(|(sum, _)| sum).sum();
-        near.vote = if all > 0.0 { own / all } else { 0.0 };
-        near
     }
 }
 
-/// The main part of what a text is about, with length one; zero where nothing is known.
-fn meaning(vector: &Vector) -> [f32; MAIN] {
-    let Some(main) = vector.meaning.first_chunk::<MAIN>() else { return [0.0; MAIN] };
+/// What two directions have in common, in squared steps.
+fn common(left: &[i16; MAIN], right: &[i8; MAIN]) -> i32 {
+    left.iter().zip(right).map(|(left, right)| i32::from(*left) * i32::from(i16::from(*right))).sum()
+}
+
+/// The main part of what a text is about, with length one, in steps; zero where nothing is known.
+fn direction(vector: &Vector) -> [i8; MAIN] {
+    let Some(main) = vector.meaning.first_chunk::<MAIN>() else { return [0; MAIN] };
     let length = crate::meaning::nearness(main, main).sqrt();
-    if length > 0.0 { main.map(|value| value / length) } else { [0.0; MAIN] }
+    if length > 0.0 { main.map(|value| (value / length * STEPS).round() as i8) } else { [0; MAIN] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::classify::{Vocabulary, read};
+
+    fn sample(text: &str, label: u32) -> (Vector, u32) {
+        (Vocabulary::default().vector(&read(text)), label)
+    }
+
+    #[test]
+    fn the_nearest_is_found_and_may_be_left_out() {
+        let support = Support::new(&[sample("the card was stolen", 0), sample("weather in paris", 1)]);
+        let (asked, _) = sample("the card was stolen", 0);
+        let near = support.nearness(&asked, 0, None);
+        assert!(near.same > 0.97 && near.other < near.same, "{near:?}");
+        let left = support.nearness(&asked, 0, Some(0));
+        assert_eq!((left.same, left.other), (0.0, near.other));
+    }
+
+    #[test]
+    fn what_says_nothing_is_near_to_nothing() {
+        let support = Support::new(&[sample("the card was stolen", 0)]);
+        assert_eq!(support.nearness(&Vector::default(), 0, None), Nearness::default());
+    }
 }

@@ -5,7 +5,7 @@
 //!   read when they are in the table, and their neighbours are none of our business.
 
 use super::file::Table;
-use super::{Assignment, FILE_VARIABLE};
+use super::{APPROVER_KEY_VARIABLE, Assignment, FILE_VARIABLE};
 use crate::keys;
 use crate::nearest::{nearest, owned};
 use crate::origin::Origin;
@@ -63,14 +63,14 @@ fn unknown(name: &OsStr, of_tables: &[&str]) -> Option<Problem> {
     let name = name.to_string_lossy();
     let ours = name.starts_with("PUNK_") && !name.starts_with("PUNK_TEST_");
     if !ours
-        || name == FILE_VARIABLE
+        || [FILE_VARIABLE, APPROVER_KEY_VARIABLE].contains(&name.as_ref())
         || keys::by_variable(&name).is_some()
         || of_tables.contains(&name.as_ref())
     {
         return None;
     }
     let table = keys::all().flat_map(|key| key.variables()).map(|variable| variable as &str);
-    let known = table.chain([FILE_VARIABLE]).chain(of_tables.iter().copied());
+    let known = table.chain([FILE_VARIABLE, APPROVER_KEY_VARIABLE]).chain(of_tables.iter().copied());
     let nearest = owned(nearest(&name, known.filter(|name| name.starts_with("PUNK_"))));
     let place = shortened(&name);
     Some(Problem::new(place.trim_matches('"'), Fault::UnknownVariable { nearest }))

@@ -7,11 +7,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use apprentice::{COMPARED, ENGINE, EXECUTED, Offered, agree, said};
+use apprentice::{COMPARED, ENGINE, EXECUTED, Offered, said};
 use axum::response::Response;
 use schema::RunStatus;
 use serde_json::{Value, json};
-use wire::Request;
+use wire::{Part, Request};
 
 use super::asked::Asked;
 use super::open_run::OpenRun;
@@ -41,9 +41,14 @@ pub(crate) fn request_recorded(asked: &Asked, recorded: &Arc<Value>) -> Option<A
 
 /// Whether the answer is recorded as it is given: only then can it be made again from the record.
 pub(crate) fn is_recordable(open: &mut OpenRun, offered: &Offered) -> bool {
-    let (discretion, text) = (open.discretion(), offered.answer.text());
+    let discretion = open.discretion();
+    let parts = offered.answer.choices.iter().flat_map(|choice| &choice.parts);
     // What stands for what the caller sent stays as it is; anything else that would be taken out is not the program's answer.
-    matches!(discretion.recorded(&text, &mut open.lexicon, true), Cow::Borrowed(_))
+    parts.into_iter().all(|part| {
+        let text =
+            if let Part::ToolCall(call) = part { Some(call.arguments.as_str()) } else { part.as_text() };
+        text.is_none_or(|text| matches!(discretion.recorded(text, &mut open.lexicon, true), Cow::Borrowed(_)))
+    })
 }
 
 /// Answers with the program.
@@ -85,7 +90,7 @@ pub(crate) fn told(
             // What live did not answer, or not in words, compares with nothing.
             let answer = answer.filter(|_| status == RunStatus::Completed)?;
             let (live, _) = said(&serde_json::from_value(answer.clone()).ok()?)?;
-            let agreed = agree(&offered.said, &live);
+            let agreed = offered.shelved.comparator.agree(&offered.said, &live);
             app.shelf.compared(&offered, agreed);
             let compared = fields([
                 ("agreed", json!(agreed)),

@@ -11,6 +11,9 @@ use crate::{artifact, learning, pattern};
 /// A program that always says the same.
 const IMPORT: &str = r#"{"program":"{\"format\":\"punk.artifact/1\",\"model\":\"gpt-4o\",\"task\":\"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\",\"style\":\"compact\",\"artifact\":{\"guard\":{\"longest\":200,\"kinds\":[],\"known\":[],\"most_unknown\":1.0},\"program\":{\"form\":\"constant\",\"value\":\"red\"}}}"}"#;
 
+/// Totals may be off by a cent, and when it was written does not count.
+const EQUIVALENCE: &str = r#"{"by":"json","tolerances":{"/total":0.01},"ignored":["/writtenAt"]}"#;
+
 pub(super) fn learned() -> Vec<Endpoint> {
     let id = "The id of a pattern.";
     vec![
@@ -35,6 +38,19 @@ pub(super) fn learned() -> Vec<Endpoint> {
         .summary("Have a pattern ignored from now on; what was made of it serves no more")
         .param::<PatternId>("id", id)
         .answers::<pattern::ShownPattern>("It is ignored."),
+        Endpoint::new(
+            LEARNING,
+            Method::PUT,
+            "/api/v1/patterns/{id}/equivalence",
+            "declareEquivalence",
+            pattern::declare,
+        )
+        .needs(Permission::LearningManage)
+        .summary("Declare when an answer of a pattern is the same as live's")
+        .about("What was proven of another sameness has to be proven anew.")
+        .param::<PatternId>("id", id)
+        .takes::<pattern::Equivalence>(EQUIVALENCE)
+        .answers::<pattern::ShownPattern>("It is compared like this from now on."),
         Endpoint::new(
             LEARNING,
             Method::POST,
@@ -110,9 +126,10 @@ fn artifacts() -> Vec<Endpoint> {
             artifact::replay,
         )
         .needs(Permission::LearningManage)
-        .summary("Try an artifact on recorded runs; nothing is done but compared")
+        .summary("Have an artifact tried on recorded runs; nothing is done but compared")
+        .about("A job does it; what came of it is `lastReplay` of the artifact, and on record.")
         .param::<ArtifactId>("id", id)
-        .answers::<artifact::Replayed>("What came of it.")
+        .accepts::<artifact::ReplayWanted>("It will be.")
         .may_refuse(StatusCode::CONFLICT),
         decided(
             "/api/v1/artifacts/{id}/promote",

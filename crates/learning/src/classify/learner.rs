@@ -4,41 +4,58 @@
 //! on what the learner did not know. A version is made when the samples have grown by a fixed share: the work per sample
 //! stays the same however many there are.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use artifact::classify::{Classifier, Evidence, Opinion, Reading, Support, Vocabulary, read, weigh};
 use serde::{Deserialize, Serialize};
 
-use super::dual::Dual;
+use super::crossed::{Crossed, Fitted};
 use super::trust::{self, Seen};
+use crate::proof::Attempt;
 use crate::threshold::{Aim, Choice, Compared, Steering, choose};
 
 /// The learner's state: everything it needs to go on, and the version in force.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Learner {
-    samples: Vec<(Reading, u32)>,
+    samples: Vec<Sample>,
     /// Where the next sample goes once there are too many.
     oldest: usize,
     labels: Vec<String>,
     counts: Vec<u32>,
-    dual: Dual,
+    crossed: Crossed,
     seen: VecDeque<Seen>,
     recent: VecDeque<Evidence>,
     fresh: usize,
+    /// Sure requests since the last one that was learned from.
+    unheard: f32,
     version: u32,
     classifier: Classifier,
     choice: Choice,
     steering: Steering,
+    replay: Option<Attempt>,
+}
+
+/// What was learned from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Sample {
+    reading: Reading,
+    label: u32,
+    /// Of what is served only audits are heard of: each of those stands for the requests that were served around it.
+    stands_for: f32,
 }
 
 /// Samples that are kept to learn from, the newest; comparisons that trust is learned from; requests that say how common a trust is.
 const MOST_SAMPLES: usize = 8192;
-const MOST_SEEN: usize = 12_288;
+const MOST_SEEN: usize = 3072;
+/// How much an opinion of a former version counts beside one of the version in force.
+const FORMER: f32 = 1.0;
+/// No sample stands for more requests.
+const MOST_STOOD_FOR: f32 = 4.0;
 const MOST_RECENT: usize = 1024;
 /// A version is made when one in so many of all that was ever learned is new, and at least this many are.
-const GROWTH: usize = 25;
+const GROWTH: usize = 20;
 const FEWEST_FRESH: usize = 25;
-const PASSES: usize = 6;
+const PASSES: usize = 3;
 /// A classifier with more answers than this is no classifier.
 pub const MOST_LABELS: usize = 512;
 
@@ -46,6 +63,9 @@ impl Learner {
     /// What the version in force thinks of `text`. Every request is told, so that the learner knows what is common.
     pub fn meet(&mut self, text: &str) -> Option<Opinion> {
         let opinion = self.classifier.judge(text)?;
+        if self.classifier.is_sure(&opinion) {
+            self.unheard += 1.0;
+        }
         self.recent.push_back(opinion.evidence);
         if self.recent.len() > MOST_RECENT {
             self.recent.pop_front();
@@ -56,16 +76,19 @@ impl Learner {
     /// Learns that live answered `label` to `text`, of which the version in force had `opinion`. Versions are for `aim`.
     /// Says whether there is a new version.
     pub fn learn(&mut self, text: &str, label: &str, opinion: Option<&Opinion>, aim: Aim) -> bool {
+        let mut stands_for = 1.0;
         if let Some(opinion) = opinion {
             let agreed = self.classifier.labels.get(opinion.label as usize).is_some_and(|said| said == label);
             if self.classifier.is_sure(opinion) {
                 self.steering.compared(&self.choice, agreed);
+                stands_for = std::mem::take(&mut self.unheard).clamp(1.0, MOST_STOOD_FOR);
             }
             self.seen.push_back(Seen {
                 evidence: opinion.evidence,
                 label: opinion.label,
                 rival: opinion.rival,
                 agreed,
+                counts: FORMER * stands_for,
             });
             if self.seen.len() > MOST_SEEN {
                 self.seen.pop_front();
@@ -73,11 +96,11 @@ impl Learner {
         }
         let Some(index) = self.index_of(label) else { return false };
         self.counts[index] += 1;
-        let sample = (read(text), index as u32);
+        let sample = Sample { reading: read(text), label: index as u32, stands_for };
         if self.samples.len() < MOST_SAMPLES {
             self.samples.push(sample);
         } else {
-            self.dual.forget(self.oldest);
+            self.crossed.forget(self.oldest);
             self.samples[self.oldest] = sample;
             self.oldest = (self.oldest + 1) % MOST_SAMPLES;
         }
@@ -108,6 +131,13 @@ impl Learner {
         &self.choice
     }
 
+    /// What the version in force says of everything that was learned, each judged without itself; only while something is to
+    /// be proven.
+    #[must_use]
+    pub const fn replay(&self) -> Option<Attempt> {
+        self.replay
+    }
+
     fn index_of(&mut self, label: &str) -> Option<usize> {
         if let Some(index) = self.labels.iter().position(|known| known == label) {
             return Some(index);
@@ -123,35 +153,61 @@ impl Learner {
     fn make_version(&mut self, aim: Aim) {
         self.fresh = 0;
         self.version += 1;
-        let vocabulary = Vocabulary::of(self.samples.iter().map(|(reading, _)| reading));
+        let vocabulary = Vocabulary::of(self.samples.iter().map(|sample| &sample.reading));
         let vectors: Vec<_> =
-            self.samples.iter().map(|(reading, label)| (vocabulary.vector(reading), *label)).collect();
-        let linear = self.dual.fit(&vectors, vocabulary.len(), self.labels.len(), PASSES);
-        let trust = trust::learn(self.seen.make_contiguous(), &self.classifier.trust);
-        let compared: Vec<Compared> = self
-            .seen
+            self.samples.iter().map(|one| (vocabulary.vector(&one.reading), one.label)).collect();
+        let fitted = self.crossed.fit(&vectors, (vocabulary.len(), self.labels.len()), PASSES);
+        let familiar = |count: &u32| f64::from(1 + count).ln() as f32 / 5.0;
+        self.classifier = Classifier {
+            labels: self.labels.clone(),
+            standing: self.counts.iter().map(|count| (familiar(count), 0.0)).collect(),
+            rivals: Vec::new(),
+            support: Support::new(&vectors),
+            vocabulary,
+            linear: fitted.all.clone(),
+            trust: std::mem::take(&mut self.classifier.trust),
+            threshold: None,
+        };
+        let mut rows = self.judged_apart(&fitted);
+        let crossed = rows.len();
+        rows.extend(self.seen.iter().cloned());
+        let trust = trust::learn(&rows, &self.classifier.trust);
+        let compared: Vec<Compared> = rows
             .iter()
             .zip(&trust.in_seen)
-            .map(|(seen, trust)| Compared { trust: *trust, agreed: seen.agreed, counts: 1.0 })
+            .map(|(seen, trust)| Compared { trust: *trust, agreed: seen.agreed, counts: seen.counts })
             .collect();
         let recent = self.recent.iter().map(|evidence| weigh(&trust.weights, evidence)).collect();
         self.choice = choose(&compared, recent, aim, self.steering.inflation());
-        let familiar = |count: &u32| f64::from(1 + count).ln() as f32 / 5.0;
-        let by_label: &BTreeMap<u32, f32> = &trust.by_label;
-        self.classifier = Classifier {
-            labels: self.labels.clone(),
-            standing: self
-                .counts
-                .iter()
-                .zip(0..)
-                .map(|(count, at)| (familiar(count), by_label.get(&at).copied().unwrap_or(0.0)))
-                .collect(),
-            rivals: trust.by_pair.into_iter().collect(),
-            vocabulary,
-            linear,
-            support: Support::new(vectors),
-            trust: trust.weights,
-            threshold: self.choice.threshold,
+        self.replay = match (aim, self.choice.threshold) {
+            (Aim::Prove(most), Some(least)) => {
+                let sure = compared[..crossed].iter().filter(|one| one.trust >= least);
+                Some(Attempt::replay(sure.map(|one| (one.agreed, self.choice.expects(one.trust))), most))
+            }
+            _ => None,
         };
+        for (at, standing) in (0..).zip(&mut self.classifier.standing) {
+            standing.1 = trust.by_label.get(&at).copied().unwrap_or(0.0);
+        }
+        self.classifier.rivals = trust.by_pair.into_iter().collect();
+        self.classifier.trust = trust.weights;
+        self.classifier.threshold = self.choice.threshold;
+    }
+
+    /// What is thought of every sample by what was learned without it.
+    fn judged_apart(&self, fitted: &Fitted) -> Vec<Seen> {
+        let judged = self.samples.iter().enumerate().filter_map(|(index, sample)| {
+            let vector = self.classifier.vocabulary.vector_apart(&sample.reading);
+            let opinion = self.classifier.judge_with(fitted.without(index), &vector, Some(index))?;
+            let agreed = opinion.label == sample.label;
+            Some(Seen {
+                evidence: opinion.evidence,
+                label: opinion.label,
+                rival: opinion.rival,
+                agreed,
+                counts: sample.stands_for,
+            })
+        });
+        judged.collect()
     }
 }

@@ -14,6 +14,8 @@ pub(crate) struct Seen {
     pub(crate) label: u32,
     pub(crate) rival: u32,
     pub(crate) agreed: bool,
+    /// How much it counts.
+    pub(crate) counts: f32,
 }
 
 /// What was learned about trust.
@@ -35,13 +37,13 @@ const OWN: usize = EVIDENCE - 4;
 /// Learns from `seen`.
 pub(crate) fn learn(seen: &[Seen], start: &[f32]) -> Trust {
     let mut rows: Vec<([f32; EVIDENCE], bool, f32)> =
-        seen.iter().map(|one| (with_standing(own(one), 0.0, 0.0), one.agreed, 1.0)).collect();
+        seen.iter().map(|one| (with_standing(own(one), 0.0, 0.0), one.agreed, one.counts)).collect();
     let plain = logistic::fit(&rows, &[]);
     let mut by_label: BTreeMap<u32, Excess> = BTreeMap::new();
     let mut by_pair: BTreeMap<(u32, u32), Excess> = BTreeMap::new();
     let mut parts = Vec::with_capacity(seen.len());
     for (one, row) in seen.iter().zip(&rows) {
-        let part = Excess::of(weigh(&plain, &row.0), one.agreed);
+        let part = Excess::of(weigh(&plain, &row.0), one.agreed, one.counts);
         by_label.entry(one.label).or_default().add(part, 1.0);
         by_pair.entry((one.label, one.rival)).or_default().add(part, 1.0);
         parts.push(part);
@@ -81,9 +83,9 @@ struct Excess {
 }
 
 impl Excess {
-    fn of(trust: f32, agreed: bool) -> Self {
+    fn of(trust: f32, agreed: bool, counts: f32) -> Self {
         let trust = f64::from(trust);
-        let sure = 1.0 / (1.0 + (1.5 - trust).exp());
+        let sure = f64::from(counts) / (1.0 + (1.5 - trust).exp());
         Self { seen: if agreed { 0.0 } else { sure }, expected: sure / (1.0 + trust.exp()) }
     }
 

@@ -236,6 +236,38 @@ pub async fn jobs_are_listed_by_state_page_by_page(store: &dyn Store) {
     }
 }
 
+pub async fn old_jobs_that_are_done_are_forgotten_but_for_the_newest(store: &dyn Store) {
+    let corner = Corner::of(store);
+    // Of a time that nobody else uses, in a store that others may be using too.
+    let mut salt = [0; 10];
+    salt.copy_from_slice(&corner.id.as_bytes()[6..16]);
+    let job = |millis: u64, kind: &str| NewJob {
+        id: JobId::new(millis, salt),
+        kind: format!("{}{kind}", corner.kind),
+        ..corner.job()
+    };
+    let [first, second, third, waits, other] =
+        [job(1, ""), job(2, ""), job(3, ""), job(4, ""), job(5, "other")];
+    corner.enqueue([first.clone(), second.clone(), third.clone(), other.clone()]).await;
+    let kinds = [first.kind.clone(), other.kind.clone()];
+    for Claimed { job, token } in corner.queue.claim(&kinds, at(1000), at(2000), limit(10)).await.unwrap() {
+        corner.queue.complete(job.id, token).await.unwrap();
+    }
+    corner.enqueue([waits.clone()]).await;
+    let left = async || {
+        let jobs = corner.tenant.jobs(None, None, limit(10)).await.unwrap();
+        jobs.into_iter().rev().map(|job| job.id).collect::<Vec<_>>()
+    };
+    assert!(store.forget_jobs(at(2), limit(100)).await.unwrap() >= 1);
+    assert_eq!(left().await, [second.id, third.id, waits.id, other.id], "only what was made before then");
+    store.forget_jobs(at(9), limit(100)).await.unwrap();
+    assert_eq!(
+        left().await,
+        [third.id, waits.id, other.id],
+        "the newest of a kind stays, and so does what waits"
+    );
+}
+
 pub async fn waiting_for_work_never_lasts_for_ever(store: &dyn Store) {
     const LONG: Duration = Duration::from_secs(30);
     let corner = Corner::of(store);

@@ -157,6 +157,7 @@ macro_rules! suite {
             next_due_is_the_earliest
             jobs_are_listed_by_state_page_by_page
             waiting_for_work_never_lasts_for_ever
+            old_jobs_that_are_done_are_forgotten_but_for_the_newest
             // lease.rs
             a_lost_lease_is_claimed_again_with_a_higher_token
             an_old_token_finishes_nothing

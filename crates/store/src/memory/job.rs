@@ -102,6 +102,23 @@ impl Jobs {
         }
     }
 
+    /// Deletes what is done and was made before then, but for the newest of each tenant and kind.
+    pub(super) fn forget(&mut self, before: Timestamp, limit: usize) -> u64 {
+        let first = JobId::new(before.as_millis(), [0; 10]);
+        let done = |kept: &&Kept| kept.job.state == JobState::Done;
+        let mut newest: BTreeMap<(TenantId, &str), JobId> = BTreeMap::new();
+        for Kept { job, .. } in self.kept.values().filter(done) {
+            newest.insert((job.tenant, &job.kind), job.id);
+        }
+        let is_old = |job: &Job| job.id < first && newest.get(&(job.tenant, &job.kind)) != Some(&job.id);
+        let old = self.kept.values().filter(done).map(|kept| &kept.job).filter(|job| is_old(job));
+        let old: Vec<(TenantId, JobId)> = old.map(|job| (job.tenant, job.id)).take(limit).collect();
+        for key in &old {
+            self.kept.remove(key);
+        }
+        old.len() as u64
+    }
+
     fn requeue(&mut self, tenant: TenantId, id: JobId, now: Timestamp) -> bool {
         let dead = self.kept.get(&(tenant, id)).filter(|kept| kept.job.state == JobState::Dead);
         if dead.is_none_or(|kept| self.has_live_like(&kept.job)) {

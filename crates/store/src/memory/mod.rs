@@ -106,6 +106,10 @@ impl Store for MemoryStore {
         Ok(state.tenants.values_mut().map(|tenant| tenant.meters.forget(before)).sum())
     }
 
+    async fn forget_jobs(&self, before: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError> {
+        Ok(self.shared.lock().jobs.forget(before, limit.get() as usize))
+    }
+
     fn changed(&self, tenant: TenantId) -> watch::Receiver<u64> {
         self.shared.changes.of(tenant)
     }

@@ -60,6 +60,24 @@ const REQUEUE: &str =
     "UPDATE jobs SET state = 'waiting', attempts = 0, run_at = $3, due_at = $3, live_key = $4
     WHERE tenant = $1 AND id = $2 AND state = 'dead'";
 
+const FORGET: &str = "DELETE FROM jobs WHERE (tenant, id) IN (
+        SELECT tenant, id FROM jobs AS old
+        WHERE state = 'done' AND id < $1
+          AND EXISTS (SELECT 1 FROM jobs AS newer
+                      WHERE newer.tenant = old.tenant AND newer.id > old.id
+                        AND newer.kind = old.kind AND newer.state = 'done')
+        ORDER BY id LIMIT $2)";
+
+/// Deletes what is done and was made before then, but for the newest of each tenant and kind.
+pub(super) async fn forget(
+    store: &PostgresStore,
+    before: Timestamp,
+    limit: NonZeroU32,
+) -> Result<u64, StoreError> {
+    let first = JobId::new(before.as_millis(), [0; 10]);
+    store.execute(FORGET, &[&&first.as_bytes()[..], &i64::from(limit.get())]).await
+}
+
 /// Makes jobs, as part of a commit.
 pub(super) async fn add<'a>(
     connection: &Object,

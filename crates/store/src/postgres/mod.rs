@@ -217,6 +217,10 @@ impl Store for PostgresStore {
         meter::forget(self, before).await
     }
 
+    async fn forget_jobs(&self, before: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError> {
+        job::forget(self, before, limit).await
+    }
+
     fn changed(&self, tenant: TenantId) -> watch::Receiver<u64> {
         self.inner.changes.of(tenant)
     }

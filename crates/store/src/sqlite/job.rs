@@ -189,6 +189,21 @@ pub(super) fn extend(
     Ok(update.execute(params![Sql(lease_until), Sql(job), Sql(token)])? > 0)
 }
 
+/// Deletes what is done and was made before then, but for the newest of each tenant and kind.
+pub(super) fn forget(connection: &Connection, before: Timestamp, limit: NonZeroU32) -> rusqlite::Result<u64> {
+    let mut delete = connection.prepare_cached(
+        "DELETE FROM jobs WHERE id IN (
+             SELECT id FROM jobs AS old
+             WHERE state = 'done' AND id < ?1
+               AND EXISTS (SELECT 1 FROM jobs AS newer
+                           WHERE newer.tenant = old.tenant AND newer.id > old.id
+                             AND newer.kind = old.kind AND newer.state = 'done')
+             ORDER BY id LIMIT ?2)",
+    )?;
+    let first = JobId::new(before.as_millis(), [0; 10]);
+    Ok(delete.execute(params![Sql(first), limit.get()])? as u64)
+}
+
 pub(super) fn complete(connection: &Connection, job: JobId, token: LeaseToken) -> rusqlite::Result<bool> {
     let mut update = connection.prepare_cached(
         "UPDATE jobs SET state = 'done', lease_until = NULL WHERE id = ? AND token = ? AND state = 'leased'",

@@ -417,6 +417,11 @@ impl Store for SqliteStore {
         self.forget_windows(before).await
     }
 
+    async fn forget_jobs(&self, before: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError> {
+        let reply = self.inner.write(writer::Request::ForgetJobs { before, limit }).await?;
+        if let writer::Reply::Count(count) = reply { Ok(count) } else { Ok(0) }
+    }
+
     fn changed(&self, tenant: TenantId) -> watch::Receiver<u64> {
         self.inner.changes.of(tenant)
     }

@@ -1,6 +1,7 @@
 //! The one connection that writes, behind group commit.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -85,6 +86,11 @@ pub(super) enum Request {
     /// The windows of meters that began before then, deleted.
     ForgetMeters {
         before: i64,
+    },
+    /// Jobs that are done and were made before then, deleted.
+    ForgetJobs {
+        before: Timestamp,
+        limit: NonZeroU32,
     },
     Claim(ClaimRequest),
     Extend {
@@ -347,6 +353,9 @@ impl SqliteWriter {
                 Ok(Reply::Rebuilt(conduct::mend(connection, tenant, wanted)?, None))
             }
             Request::ForgetMeters { before } => Ok(Reply::Count(meter::forget(connection, before)?)),
+            Request::ForgetJobs { before, limit } => {
+                Ok(Reply::Count(jobs::forget(connection, before, limit)?))
+            }
             Request::Claim(claim) => Ok(Reply::Claimed(job::claim(connection, &claim)?)),
             Request::Extend { job, token, lease_until } => {
                 Ok(Reply::Changed(jobs::extend(connection, job, token, lease_until)?))

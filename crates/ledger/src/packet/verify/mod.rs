@@ -62,6 +62,8 @@ pub struct Execution<'p> {
     pub artifact: &'p str,
     /// The wire, the model's one name and the request, as `run.started` has them; absent where one of them is withheld.
     pub asked: Option<(&'p str, &'p str, &'p Value)>,
+    /// The answer that is on record; absent where it is withheld.
+    pub answer: Option<&'p Value>,
 }
 
 /// The same as [`verify`], for whoever can execute artifacts: `execute` answers the request again, as `run.finished` records an

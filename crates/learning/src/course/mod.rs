@@ -4,63 +4,20 @@
 //! answer a request ([`Course::turn`]) and what a comparison with live said ([`Course::compared`]), and decides. Nothing here
 //! can act; the same calls in the same order give the same state.
 
+mod terms;
+#[cfg(test)]
+mod tests;
+
+pub use terms::{Change, Stage, Terms, Turn};
+
 use serde::{Deserialize, Serialize};
 
 use crate::audit::{Audit, STEADY};
 use crate::drift::Watch;
 use crate::gate::{Gate, Gates};
+use crate::inputs::Inputs;
 use crate::proof::{Attempt, Promise, Proof, Tally};
 use crate::threshold::Aim;
-
-/// Where an artifact stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Stage {
-    /// It answers beside live, and is compared.
-    Shadow,
-    /// Every gate is passed; somebody has to promote it.
-    Eligible,
-    /// It serves, and is audited.
-    Promoted,
-    /// Somebody corrected what it said: it neither serves nor is proven until an operator releases it.
-    Quarantined,
-}
-
-/// What is to be done with a request that the artifact could answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Turn {
-    /// The artifact's answer is given.
-    Serve,
-    /// Live answers, and the artifact's answer is compared with it.
-    Compare,
-    /// Live answers.
-    Live,
-}
-
-/// What a comparison changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Change {
-    /// Every gate is passed.
-    Eligible,
-    /// It serves from now on.
-    Promoted,
-    /// Too many audits differed: it is back in the shadow, and has to be proven again.
-    Demoted,
-    /// It was corrected.
-    Quarantined,
-}
-
-/// What an operator or the configuration says about one artifact.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Terms {
-    /// What has to be proven.
-    pub promise: Promise,
-    /// Whether an artifact that passes every gate serves without being asked for.
-    pub auto_promote: bool,
-    /// The highest side-effect level of what the artifact answers; above zero an operator has to promote.
-    pub side_effects: u8,
-}
 
 /// The course of one artifact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -71,6 +28,8 @@ pub struct Course {
     audit: Audit,
     audited: Tally,
     watch: Watch,
+    #[serde(default)]
+    inputs: Inputs,
     corrections: u32,
     served: u64,
 }
@@ -78,8 +37,6 @@ pub struct Course {
 /// In so many served requests, a sound artifact is demoted with a chance of at most [`FALSE_ALARM`].
 const HORIZON: f64 = 10_000.0;
 const FALSE_ALARM: f64 = 0.01;
-/// The part of the promise that thresholds aim at while serving.
-const ROOM: f64 = 0.5;
 
 impl Course {
     /// A course that begins in the shadow.
@@ -91,10 +48,21 @@ impl Course {
             audit: Audit::default(),
             audited: Tally::default(),
             watch: watch(&terms),
+            inputs: Inputs::default(),
             corrections: 0,
             served: 0,
             terms,
         }
+    }
+
+    /// A request came, from usual (0) to wholly strange (1), whether it can be answered or not. When requests become stranger than
+    /// they were, what could be served is compared for a while; says whether that begins.
+    pub fn met(&mut self, strangeness: f64) -> bool {
+        let is_alarm = self.stage == Stage::Promoted && self.inputs.met(strangeness);
+        if is_alarm {
+            self.audit.look_closely();
+        }
+        is_alarm
     }
 
     /// What to do with request `id`, which the artifact could answer.
@@ -122,6 +90,19 @@ impl Course {
 
     fn compared_in_shadow(&mut self, agreed: bool, expected: f64) -> Option<Change> {
         self.proof.add(agreed, expected, &self.terms.promise);
+        self.look_at_proof()
+    }
+
+    /// The version in force was replayed over what is recorded. Nothing that was demoted is proven by that again.
+    pub fn replayed(&mut self, replay: Attempt) -> Option<Change> {
+        if !matches!(self.stage, Stage::Shadow | Stage::Eligible) {
+            return None;
+        }
+        self.proof.replayed(replay);
+        self.look_at_proof()
+    }
+
+    fn look_at_proof(&mut self) -> Option<Change> {
         if self.corrections > 0 || !self.proof.holds(&self.terms.promise) {
             self.stage = Stage::Shadow;
             return None;
@@ -177,6 +158,24 @@ impl Course {
         Change::Demoted
     }
 
+    /// What it answers turned out to have side effects of `level`. What was promoted before anybody knew is taken back: an
+    /// operator has to promote it now.
+    pub fn affects(&mut self, level: u8) -> Option<Change> {
+        let was_harmless = self.terms.side_effects == 0;
+        self.terms.side_effects = self.terms.side_effects.max(level);
+        if self.stage != Stage::Promoted || !was_harmless || level == 0 {
+            return None;
+        }
+        self.back_to_shadow();
+        Some(Change::Demoted)
+    }
+
+    /// The highest level of side effects of what it answers.
+    #[must_use]
+    pub const fn side_effects(&self) -> u8 {
+        self.terms.side_effects
+    }
+
     /// The gates before promotion, one by one.
     #[must_use]
     pub fn gates(&self) -> Gates {
@@ -212,7 +211,7 @@ impl Course {
     #[must_use]
     pub fn aim(&self) -> Aim {
         let most = self.terms.promise.disagreement;
-        if self.stage == Stage::Promoted { Aim::Serve(ROOM * most) } else { Aim::Prove(most) }
+        if self.stage == Stage::Promoted { Aim::Serve(most) } else { Aim::Prove(most) }
     }
 
     /// Where it stands.
@@ -244,6 +243,7 @@ impl Course {
         self.audit = Audit::default();
         self.audited = Tally::default();
         self.watch = watch(&self.terms);
+        self.inputs = Inputs::default();
     }
 
     fn back_to_shadow(&mut self) {
@@ -255,76 +255,4 @@ impl Course {
 fn watch(terms: &Terms) -> Watch {
     // One in `STEADY` is audited, and what follows a disagreement comes on top.
     Watch::new(terms.promise.disagreement, HORIZON / STEADY as f64 * 1.5, FALSE_ALARM)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn course(auto_promote: bool, side_effects: u8) -> Course {
-        Course::new(Terms { promise: Promise::default(), auto_promote, side_effects })
-    }
-
-    fn agree(course: &mut Course, times: usize) -> Option<Change> {
-        (0..times).find_map(|at| {
-            let _ = course.turn(1, &at.to_be_bytes());
-            course.compared(true, 0.0)
-        })
-    }
-
-    #[test]
-    fn nothing_is_served_before_it_is_proven() {
-        let mut course = course(true, 0);
-        for at in 0..340_u64 {
-            assert_eq!(course.turn(1, &at.to_be_bytes()), Turn::Compare);
-            assert_eq!(course.compared(true, 0.0), None);
-        }
-        assert_eq!(agree(&mut course, 100), Some(Change::Promoted));
-    }
-
-    #[test]
-    fn what_is_proven_waits_for_an_operator_unless_it_may_promote_itself() {
-        let mut waiting = course(false, 0);
-        assert_eq!(agree(&mut waiting, 500), Some(Change::Eligible));
-        assert_eq!(waiting.promote(), Ok(Change::Promoted));
-        assert_eq!(agree(&mut course(true, 1), 500), Some(Change::Eligible));
-    }
-
-    #[test]
-    fn an_operator_is_refused_with_the_gates() {
-        let refused = course(false, 0).promote().unwrap_err();
-        assert!(refused.to_string().starts_with("proof not passed: 0 of 0 answers differed"), "{refused}");
-    }
-
-    #[test]
-    fn a_correction_quarantines_until_an_operator_releases() {
-        let mut course = course(true, 0);
-        agree(&mut course, 500);
-        assert_eq!(course.corrected(), Change::Quarantined);
-        assert_eq!(course.turn(1, b"x"), Turn::Live);
-        course.release();
-        assert_eq!((course.stage(), course.turn(1, b"x")), (Stage::Shadow, Turn::Compare));
-    }
-
-    #[test]
-    fn what_differs_after_promotion_is_demoted_and_has_to_be_proven_anew() {
-        let mut course = course(true, 0);
-        agree(&mut course, 500);
-        let demoted = (0..40).find_map(|_| course.compared(false, 0.0));
-        assert_eq!(demoted, Some(Change::Demoted));
-        assert!(!course.gates().all_pass());
-        assert_eq!(course.roll_back(), Change::Demoted);
-    }
-
-    #[test]
-    fn a_course_that_was_written_and_read_goes_on_as_before() {
-        let mut course = course(true, 0);
-        agree(&mut course, 450);
-        let mut read: Course = serde_json::from_str(&serde_json::to_string(&course).unwrap()).unwrap();
-        for at in 0..300_u64 {
-            assert_eq!(course.turn(3, &at.to_be_bytes()), read.turn(3, &at.to_be_bytes()));
-            assert_eq!(course.compared(at % 40 != 0, 0.0), read.compared(at % 40 != 0, 0.0));
-        }
-        assert_eq!(course, read);
-    }
 }

@@ -1,0 +1,121 @@
+//! What comes of comparing an artifact with live, and of what people say about its answers.
+
+use learning::course::{Change, Stage};
+use learning::pattern::Step;
+use schema::{ArtifactId, RunId, Timestamp};
+
+use super::made::{Changed, Correction, Evaluation, Occasion};
+use super::{Outcome, REST_MS, Study, avoided_key, later};
+use crate::news::{Compared, Lesson};
+use crate::study::outcome::Negative;
+
+impl Study {
+    /// Somebody corrected an answer.
+    pub fn corrected(&mut self, run: RunId, at: Timestamp, by: Option<(ArtifactId, u32)>, out: &mut Outcome) {
+        self.pattern.correct();
+        let Some((artifact, version)) = by else { return };
+        let Some(made) = self.artifact.as_mut().filter(|made| made.id == artifact) else { return };
+        made.corrections.push(Correction { run, at, version });
+        made.course.corrected();
+        self.changed((run, at), format!("an answer of version {version} was corrected"), out);
+    }
+
+    /// Somebody did not like an answer of an artifact, and did not say what it should have been: that counts as a comparison
+    /// that differed, and the input goes live for a while.
+    pub fn disliked(
+        &mut self,
+        (run, at): (RunId, Timestamp),
+        (artifact, version): (ArtifactId, u32),
+        input: &str,
+        out: &mut Outcome,
+    ) {
+        let Some(made) = self.artifact.as_mut().filter(|made| made.id == artifact) else { return };
+        if made.course.stage() != Stage::Promoted {
+            return;
+        }
+        let change = made.course.compared(false, 0.0);
+        made.evaluated(Evaluation { run, at, kind: Occasion::Feedback, version, agreed: false });
+        let (key, until) = (avoided_key(self.key, input), later(at, REST_MS));
+        made.avoid(key, until);
+        out.negatives.push(Negative { key, reason: "somebody did not like it".to_owned(), at, until });
+        self.demoted(change, (run, at), out);
+    }
+
+    pub(super) fn audited(&mut self, compared: &Compared, lesson: &Lesson, choice: u64, out: &mut Outcome) {
+        let Some(made) = self.artifact.as_mut().filter(|made| made.id == compared.artifact_id) else {
+            return;
+        };
+        if made.course.stage() != Stage::Promoted {
+            return;
+        }
+        let agreed = self.comparator.agree(&compared.said, &lesson.output);
+        let _ = made.course.turn(choice, lesson.run.as_bytes());
+        let change = made.course.compared(agreed, 0.0);
+        made.compared(lesson, Occasion::Audit, compared.version, agreed);
+        if !agreed {
+            let (key, until) = (avoided_key(self.key, &lesson.task.input), later(lesson.at, REST_MS));
+            made.avoid(key, until);
+            let reason = "live said something else".to_owned();
+            out.negatives.push(Negative { key, reason, at: lesson.at, until });
+        }
+        self.demoted(change, (lesson.run, lesson.at), out);
+    }
+
+    fn demoted(&mut self, change: Option<Change>, place: (RunId, Timestamp), out: &mut Outcome) {
+        if change == Some(Change::Demoted)
+            && let Some(made) = &self.artifact
+        {
+            let audited = made.course.audited();
+            let reason =
+                format!("{} of {} audited answers differed from live", audited.disagreed, audited.compared);
+            self.changed(place, reason, out);
+        }
+    }
+
+    /// Whether it agreed with live, and with which chance it was expected not to.
+    pub(super) fn shadowed(
+        &mut self,
+        (agreed, expected): (bool, f64),
+        lesson: &Lesson,
+        choice: u64,
+        out: &mut Outcome,
+    ) {
+        let Some(made) = &mut self.artifact else { return };
+        if !matches!(made.course.stage(), Stage::Shadow | Stage::Eligible) {
+            return;
+        }
+        let _ = made.course.turn(choice, lesson.run.as_bytes());
+        let was = made.course.stage();
+        made.course.compared(agreed, expected);
+        made.compared(lesson, Occasion::Shadow, made.version, agreed);
+        let is = made.course.stage();
+        if is != was {
+            let reason =
+                if is == Stage::Eligible { "every gate is passed" } else { "a gate is no longer passed" };
+            self.changed((lesson.run, lesson.at), reason.to_owned(), out);
+        }
+    }
+
+    /// What it answers has more side effects than was known: what nobody was asked about serves no more.
+    pub(super) fn affecting(&mut self, lesson: &Lesson, out: &mut Outcome) {
+        if lesson.side_effects <= self.side_effects {
+            return;
+        }
+        self.side_effects = lesson.side_effects;
+        let Some(made) = &mut self.artifact else { return };
+        if made.course.affects(lesson.side_effects) == Some(Change::Demoted) {
+            let reason = format!("what it calls has side effects of level {}", lesson.side_effects);
+            self.changed((lesson.run, lesson.at), reason, out);
+        }
+    }
+
+    /// Notes where the artifact stands now, and what of it has to be kept.
+    pub(super) fn changed(&mut self, (run, at): (RunId, Timestamp), reason: String, out: &mut Outcome) {
+        let Some(made) = &mut self.artifact else { return };
+        let stage = made.course.stage();
+        let changed = Changed { at, stage, reason, run };
+        made.note(changed.clone());
+        out.changes.push((made.id, changed));
+        self.pattern.take(Step::Course(stage));
+    }
+}
