@@ -129,3 +129,15 @@ fn a_program_that_is_too_deep_abstains() {
     let outcome = run(&program, &Input::new(""), Limits::default());
     assert_eq!(outcome, artifact::program::Outcome::Abstain(artifact::program::Abstention::Exhausted));
 }
+
+/// The seed that the fuzzer begins with is a classifier that answers, so that what grows out of it is one too.
+#[test]
+fn the_seed_of_a_classifier_reads_and_answers() {
+    let seed = include_str!("../../../fuzz/seeds/artifact/classify");
+    let (program, input) = seed.split_once('\n').unwrap();
+    let read: Artifact = serde_json::from_str(program).unwrap();
+    let said = read.answer(&Input::new(input));
+    assert!(matches!(said, artifact::program::Outcome::Answer(_)), "{said:?}");
+    let again: Artifact = serde_json::from_str(&serde_json::to_string(&read).unwrap()).unwrap();
+    assert_eq!((&again, again.answer(&Input::new(input))), (&read, said));
+}

@@ -63,7 +63,8 @@ impl Linear {
     /// The scores of all labels into `scores`. Places outside the weights count nothing.
     pub fn score(&self, vector: &Vector, scores: &mut Vec<f32>) {
         scores.clear();
-        scores.resize(self.labels, 0.0);
+        // Whoever claims more labels than there are weights has none.
+        scores.resize(if self.labels <= self.weights.len() { self.labels } else { 0 }, 0.0);
         for (row, value) in touched(vector, self.steps.len()) {
             let Some((step, weights)) = self.row(row) else { continue };
             let value = value * step;
@@ -120,5 +121,8 @@ mod tests {
         let linear: Linear =
             serde_json::from_str(r#"{"labels":99999999999,"steps":"AACAPw","weights":"AQ"}"#).unwrap();
         assert_eq!(linear.row(0), None);
+        let mut scores = vec![1.0];
+        linear.score(&Vector { entries: vec![(0, 1.0)], ..Vector::default() }, &mut scores);
+        assert!(scores.is_empty());
     }
 }

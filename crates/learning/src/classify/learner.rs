@@ -168,12 +168,12 @@ impl Learner {
             trust: std::mem::take(&mut self.classifier.trust),
             threshold: None,
         };
-        let mut rows = self.judged_apart(&fitted);
+        let rows = self.judged_apart(&fitted);
         let crossed = rows.len();
-        rows.extend(self.seen.iter().cloned());
-        let trust = trust::learn(&rows, &self.classifier.trust);
+        let trust = trust::learn(&rows, self.seen.make_contiguous(), &self.classifier.trust);
         let compared: Vec<Compared> = rows
             .iter()
+            .chain(&self.seen)
             .zip(&trust.in_seen)
             .map(|(seen, trust)| Compared { trust: *trust, agreed: seen.agreed, counts: seen.counts })
             .collect();

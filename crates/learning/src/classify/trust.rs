@@ -26,7 +26,7 @@ pub(crate) struct Trust {
     /// Per answer, and per answer with its rival: the logarithm of how much worse than its evidence it did.
     pub(crate) by_label: BTreeMap<u32, f32>,
     pub(crate) by_pair: BTreeMap<(u32, u32), f32>,
-    /// The trust in what was seen, each judged as if it were not among the others.
+    /// The trust in what was seen, the crossed ones first, each judged by what came before it.
     pub(crate) in_seen: Vec<f32>,
 }
 
@@ -34,39 +34,47 @@ pub(crate) struct Trust {
 const PRIOR: f64 = 1.0;
 const OWN: usize = EVIDENCE - 4;
 
-/// Learns from `seen`.
-pub(crate) fn learn(seen: &[Seen], start: &[f32]) -> Trust {
+/// Learns from what the version in force says of every sample (`crossed`), and from what versions said before (`former`).
+///
+/// How an answer did is told to each row from the rows before it only. Told from all others, whoever was wrong would be known by
+/// the one mistake that is missing from the rest: trust would then seem to know noise, and the threshold would believe it.
+pub(crate) fn learn(crossed: &[Seen], former: &[Seen], start: &[f32]) -> Trust {
+    let all = || crossed.iter().chain(former);
     let mut rows: Vec<([f32; EVIDENCE], bool, f32)> =
-        seen.iter().map(|one| (with_standing(own(one), 0.0, 0.0), one.agreed, one.counts)).collect();
+        all().map(|one| (with_standing(own(one), 0.0, 0.0), one.agreed, one.counts)).collect();
     let plain = logistic::fit(&rows, &[]);
-    let mut by_label: BTreeMap<u32, Excess> = BTreeMap::new();
-    let mut by_pair: BTreeMap<(u32, u32), Excess> = BTreeMap::new();
-    let mut parts = Vec::with_capacity(seen.len());
-    for (one, row) in seen.iter().zip(&rows) {
-        let part = Excess::of(weigh(&plain, &row.0), one.agreed, one.counts);
-        by_label.entry(one.label).or_default().add(part, 1.0);
-        by_pair.entry((one.label, one.rival)).or_default().add(part, 1.0);
-        parts.push(part);
-    }
-    for ((one, row), part) in seen.iter().zip(&mut rows).zip(parts) {
-        let without = |all: Option<&Excess>| {
-            let mut rest = all.copied().unwrap_or_default();
-            rest.add(part, -1.0);
-            rest.ln()
-        };
-        row.0 = with_standing(
-            own(one),
-            without(by_label.get(&one.label)),
-            without(by_pair.get(&(one.label, one.rival))),
-        );
-    }
+    let (ours, theirs) = rows.split_at_mut(crossed.len());
+    // The same requests are in both, so neither may tell the other.
+    let records = told(crossed, ours, &plain);
+    told(former, theirs, &plain);
     let weights = logistic::fit(&rows, start);
     Trust {
         in_seen: rows.iter().map(|row| weigh(&weights, &row.0)).collect(),
         weights,
-        by_label: by_label.into_iter().map(|(label, excess)| (label, excess.ln())).collect(),
-        by_pair: by_pair.into_iter().map(|(pair, excess)| (pair, excess.ln())).collect(),
+        by_label: records.by_label.into_iter().map(|(label, excess)| (label, excess.ln())).collect(),
+        by_pair: records.by_pair.into_iter().map(|(pair, excess)| (pair, excess.ln())).collect(),
     }
+}
+
+/// How each answer, and each with its rival, did.
+#[derive(Default)]
+struct Records {
+    by_label: BTreeMap<u32, Excess>,
+    by_pair: BTreeMap<(u32, u32), Excess>,
+}
+
+/// Tells each row how its answer and its pair did in the rows before it.
+fn told(seen: &[Seen], rows: &mut [([f32; EVIDENCE], bool, f32)], plain: &[f32]) -> Records {
+    let mut records = Records::default();
+    for (one, row) in seen.iter().zip(rows) {
+        let part = Excess::of(weigh(plain, &row.0), one.agreed, one.counts);
+        let label = records.by_label.entry(one.label).or_default();
+        let pair = records.by_pair.entry((one.label, one.rival)).or_default();
+        row.0 = with_standing(own(one), label.ln(), pair.ln());
+        label.add(part);
+        pair.add(part);
+    }
+    records
 }
 
 fn own(seen: &Seen) -> [f32; OWN] {
@@ -89,12 +97,36 @@ impl Excess {
         Self { seen: if agreed { 0.0 } else { sure }, expected: sure / (1.0 + trust.exp()) }
     }
 
-    fn add(&mut self, other: Self, times: f64) {
-        self.seen += other.seen * times;
-        self.expected += other.expected * times;
+    fn add(&mut self, other: Self) {
+        self.seen += other.seen;
+        self.expected += other.expected;
     }
 
     fn ln(self) -> f32 {
-        ((self.seen.max(0.0) + PRIOR) / (self.expected.max(0.0) + PRIOR)).ln() as f32
+        ((self.seen + PRIOR) / (self.expected + PRIOR)).ln() as f32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use artifact::text::mix;
+
+    #[test]
+    fn noise_that_nothing_foretells_is_not_taken_for_knowledge() {
+        let row = |at: u64| {
+            let mut evidence = [0.0; EVIDENCE];
+            evidence[0] = 1.0 + (mix(at ^ 0x77) % 100) as f32 / 100.0;
+            evidence[1] = evidence[0] / 2.0;
+            let (label, agreed) = ((mix(at) % 3) as u32, mix(at ^ 0xabc) % 50 != 0);
+            Seen { evidence, label, rival: (label + 1) % 3, agreed, counts: 1.0 }
+        };
+        let seen: Vec<Seen> = (0..3000).map(row).collect();
+        let trust = learn(&seen, &[], &[]);
+        let mut order: Vec<usize> = (0..seen.len()).collect();
+        order.sort_by(|a, b| trust.in_seen[*b].total_cmp(&trust.in_seen[*a]));
+        let wrong = order[..1500].iter().filter(|at| !seen[**at].agreed).count();
+        let all = seen.iter().filter(|one| !one.agreed).count();
+        assert!(wrong * 3 >= all, "{wrong} of {all} disagreements are among the surer half");
     }
 }
