@@ -45,7 +45,7 @@ pub(super) fn suites(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// `npm ci`, unless the installed packages are at least as new as the lock file.
-fn install_packages(world: &World) -> Result<(), Trouble> {
+pub(super) fn install_packages(world: &World) -> Result<(), Trouble> {
     let installed = changed(&world.root.join("node_modules/.package-lock.json"));
     if installed.is_some() && installed >= changed(&world.root.join("package-lock.json")) {
         return Ok(());

@@ -6,6 +6,7 @@
 mod browser;
 mod checks;
 mod clients;
+mod dashboard;
 mod docs;
 pub(crate) mod fuzz;
 mod listener;
@@ -97,6 +98,13 @@ pub(crate) const STEPS: &[Step] = &[
         tools: &[&NODE, &NPM, &CHROMIUM],
         services: &[],
         run: sdk::run,
+    },
+    Step {
+        name: "dashboard",
+        about: "people find, understand, decide and verify, in a real browser",
+        tools: &[&NODE, &NPM, &CHROMIUM],
+        services: &[],
+        run: dashboard::run,
     },
     Step {
         name: "docs",

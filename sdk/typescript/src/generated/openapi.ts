@@ -10,13 +10,18 @@ export interface components {
              * @enum {string}
              */
             state: "shadow" | "eligible" | "promoted" | "quarantined" | "retired";
-            /** @description What it is: `classifier`, `program`, or `imported`. */
+            /** @description What it is: `classifier`, `program`, `plan` (of tool calls), or `imported`. */
             type: string;
             /**
              * Format: uint32
              * @description Its version, from 1; a new one is made when enough is new.
              */
             version: number;
+            /**
+             * Format: uint8
+             * @description The highest level of side effects of what its answers call, 0 to 4; above 0 an operator has to promote it.
+             */
+            sideEffectLevel: number;
             /**
              * Format: double
              * @description The share of its answers that surely agree with live's, by what was compared; 0 to 1.
@@ -30,6 +35,8 @@ export interface components {
             audit: components["schemas"]["Comparisons"];
             /** @description Recorded runs it was tried on when it was made. */
             replay: components["schemas"]["Comparisons"];
+            /** @description What came of the last replay that somebody asked for; null if nobody did. */
+            lastReplay: components["schemas"]["ArtifactReplay"] | null;
             /**
              * Format: double
              * @description The share of what it could answer that it serves; the rest is audited.
@@ -44,6 +51,11 @@ export interface components {
             savedUsd: components["schemas"]["Usd"];
             /** @description The program that serves, or would; null while it is only compared. */
             program: components["schemas"]["ArtifactProgram"] | null;
+            /**
+             * @description The versions whose programs are kept, oldest first: the one in force and every one that has served. What they were made
+             *     of, and what was proven when they were.
+             */
+            versions: components["schemas"]["ArtifactVersion"][];
             /** @description Answers that somebody corrected. */
             corrections: components["schemas"]["ArtifactCorrection"][];
             /** @description What became of it, oldest first. */
@@ -95,10 +107,10 @@ export interface components {
         };
         /** @description One comparison with live. */
         ArtifactEvaluation: {
-            /** @description The run that live answered. */
+            /** @description The run that was compared. */
             runId: components["schemas"]["Id_run"];
             at: components["schemas"]["Timestamp"];
-            /** @description On which occasion: `shadow` or `audit`. */
+            /** @description On which occasion: `shadow`, `audit`, or `feedback` when somebody did not like what was served. */
             kind: string;
             /** Format: uint32 */
             version: number;
@@ -119,6 +131,62 @@ export interface components {
             digest: string;
             /** Format: uint64 */
             bytes: number;
+        };
+        /** @description What came of trying an artifact on recorded runs. */
+        ArtifactReplay: {
+            /** @description The run that records it. */
+            runId: components["schemas"]["Id_run"];
+            at: components["schemas"]["Timestamp"];
+            /**
+             * Format: uint32
+             * @description The version that was tried.
+             */
+            version: number;
+            /**
+             * Format: uint64
+             * @description Recorded runs of the pattern.
+             */
+            runs: number;
+            /**
+             * Format: uint64
+             * @description Those that the artifact answers.
+             */
+            answered: number;
+            /**
+             * Format: uint64
+             * @description Those that it answers otherwise than live did.
+             */
+            disagreed: number;
+            /**
+             * Format: uint64
+             * @description Comparisons that were known from before.
+             */
+            known: number;
+        };
+        /** @description A version whose program is kept. */
+        ArtifactVersion: {
+            /** Format: uint32 */
+            version: number;
+            /** @description SHA-256 of the text, as events name it. */
+            digest: string;
+            /** Format: uint64 */
+            bytes: number;
+            /** @description When it was made. */
+            at: components["schemas"]["Timestamp"];
+            /** @description The run with which it was made: it knows nothing that came later in the log. */
+            madeWithRunId: components["schemas"]["Id_run"];
+            /**
+             * Format: uint64
+             * @description How many live answers the pattern had taught until then.
+             */
+            samples: number;
+            /** @description What the proof had counted until then. */
+            proof: components["schemas"]["Comparisons"];
+            /**
+             * Format: uint64
+             * @description How many requests it answered.
+             */
+            servedRuns: number;
         };
         /** @description The run that records something. */
         Begun: {
@@ -153,11 +221,44 @@ export interface components {
         Digest: string;
         /** @description What may happen. There is no `allowed: bool` to forget to look at. */
         Effect: "allow" | "approval_required" | "deny";
+        /** @description When two answers are the same. */
+        Equivalence: {
+            /** @constant */
+            by: "exact";
+        } | {
+            /** @constant */
+            by: "json";
+            /**
+             * @description By how much the number of a field may be off.
+             * @default {}
+             */
+            tolerances?: {
+                [key: string]: number;
+            };
+            /**
+             * @description Fields that do not count.
+             * @default []
+             */
+            ignored?: string[];
+        } | {
+            /** @constant */
+            by: "words";
+            /**
+             * Format: double
+             * @description The share, above 0 and up to 1.
+             */
+            least: number;
+        };
         FeedbackType: "rating";
         /** @description What its requests have in common. */
         Fingerprints: {
-            /** @description Model, instructions, form of the answer and sampling. */
+            /** @description Model, instructions, tools, form of the answer and sampling; or the template, where there are no instructions. */
             task: string;
+            /**
+             * @description What was mined of requests without instructions, with slots for what differs: `translate {text} to french`; null where
+             *     instructions say what is wanted.
+             */
+            template: string | null;
         };
         /** @description Whether what the governor says is carried out, or only recorded. */
         GatewayMode: "observe" | "enforce";
@@ -372,6 +473,8 @@ export interface components {
              */
             optimizableScore: number;
             fingerprints: components["schemas"]["Fingerprints"];
+            /** @description When an answer is the same as live's. */
+            equivalence: components["schemas"]["Equivalence"];
             /** @description Why it stands where it stands. */
             reasons: string[];
             /** @description What was made of it; null if nothing was. */
