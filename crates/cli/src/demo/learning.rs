@@ -1,5 +1,7 @@
 //! Repeated work is found, learned, proven, promoted and served.
 
+use std::time::Duration;
+
 use egress::Method;
 use serde_json::{Value, json};
 
@@ -15,6 +17,9 @@ const TO_SEE: u64 = 40;
 const ROUND: u64 = 60;
 /// A proof takes some 360 comparisons; after so many rounds something is wrong.
 const MOST_ROUNDS: u64 = 30;
+/// How often a job is looked for that has been asked for, and how long it has in between.
+const MOST_LOOKS: u32 = 240;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(250);
 /// How many tickets are sorted with the help of what was learned.
 const SERVED: u64 = 120;
 
@@ -128,7 +133,7 @@ async fn proven(story: &mut Story, pattern: &str, artifact: &str) -> Result<(), 
     if shown["state"] == "shadow" {
         return Err(lost(&format!("the pattern {pattern} was not proven")));
     }
-    let replay = story.operate(Method::Post, &format!("{path}/replay"), &Value::Null, 200).await?.json;
+    let replay = replayed(story, &path).await?;
     let (shadow, replay) = (&shown["shadow"], (&replay["answered"], &replay["disagreed"]));
     let facts = Facts::default()
         .and("replay", format!("{} recorded runs answered, {} differently", replay.0, replay.1))
@@ -137,6 +142,21 @@ async fn proven(story: &mut Story, pattern: &str, artifact: &str) -> Result<(), 
         .and("state", text(&shown["state"]));
     story.close(&PROOF, facts).await;
     Ok(())
+}
+
+/// Has the artifact tried on recorded runs, which a job does, and waits for what comes of it.
+async fn replayed(story: &Story, path: &str) -> Result<Value, Failure> {
+    let before = story.get(path).await?["artifact"]["lastReplay"]["runId"].clone();
+    story.operate(Method::Post, &format!("{path}/replay"), &Value::Null, 202).await?;
+    for _ in 0..MOST_LOOKS {
+        tick(story).await?;
+        let last = story.get(path).await?["artifact"]["lastReplay"].clone();
+        if last.is_object() && last["runId"] != before {
+            return Ok(last);
+        }
+        tokio::time::sleep(BETWEEN_LOOKS).await;
+    }
+    Err(lost("the replay did not come to an end"))
 }
 
 async fn promoted(story: &mut Story, artifact: &str) -> Result<(), Failure> {
