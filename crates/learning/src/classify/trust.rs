@@ -118,7 +118,7 @@ mod tests {
             let mut evidence = [0.0; EVIDENCE];
             evidence[0] = 1.0 + (mix(at ^ 0x77) % 100) as f32 / 100.0;
             evidence[1] = evidence[0] / 2.0;
-            let (label, agreed) = ((mix(at) % 3) as u32, mix(at ^ 0xabc) % 50 != 0);
+            let (label, agreed) = ((mix(at) % 3) as u32, !mix(at ^ 0xabc).is_multiple_of(50));
             Seen { evidence, label, rival: (label + 1) % 3, agreed, counts: 1.0 }
         };
         let seen: Vec<Seen> = (0..3000).map(row).collect();
