@@ -64,6 +64,25 @@ async fn repeated_work_becomes_a_pattern_a_shadow_and_an_artifact_that_an_operat
 }
 
 #[tokio::test]
+async fn requests_that_become_strange_are_noticed_and_on_record() {
+    const NOTICED: &str = "requests are no longer what they were: more is compared";
+    let mut world = World::new(false);
+    world.proven().await;
+    let made = world.made().await;
+    world.order(order::PROMOTED, &made.id.to_string()).await;
+    // What is usual is said by what comes first.
+    world.live(10_000, 10_300).await;
+    world.tick().await;
+    let noticed = |made: apprentice::Made| made.changes.iter().any(|changed| changed.reason == NOTICED);
+    assert!(!noticed(world.made().await), "nothing has changed yet");
+    for at in 0..40 {
+        world.record(&format!("zzgrk vlomp {at} qqxth brumf wexil"), "live", "red", None).await;
+    }
+    world.tick().await;
+    assert!(noticed(world.made().await));
+}
+
+#[tokio::test]
 async fn what_is_proven_is_promoted_by_itself_only_where_that_is_on_and_on_record() {
     let mut world = World::new(true);
     let mut promoted = Vec::new();

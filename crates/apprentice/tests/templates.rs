@@ -25,7 +25,7 @@ async fn ask(world: &mut World, from: u64, to: u64) {
         world.tell(Told { request: bare(&text), route: "live", answer, beside: Vec::new() }).await;
         // What comes once is no kind of work.
         if at % 20 == 0 {
-            let words: Vec<String> = (0..at % 7 + 5)
+            let words: Vec<String> = (0..at / 20 + 5)
                 .map(|one| format!("w{}", artifact::text::mix(at * 31 + one) % 9973))
                 .collect();
             let answer = (json!([{ "type": "text", "text": "who knows" }]), "end");

@@ -9,6 +9,10 @@ use super::{Outcome, REST_MS, Study, avoided_key, later};
 use crate::news::{Compared, Lesson};
 use crate::study::outcome::Negative;
 
+/// How strange a request is that the program can answer, and one that it cannot.
+pub(super) const USUAL: f64 = 0.0;
+const STRANGE: f64 = 1.0;
+
 impl Study {
     /// Somebody corrected an answer.
     pub fn corrected(&mut self, run: RunId, at: Timestamp, by: Option<(ArtifactId, u32)>, out: &mut Outcome) {
@@ -59,6 +63,15 @@ impl Study {
             out.negatives.push(Negative { key, reason, at: lesson.at, until });
         }
         self.demoted(change, (lesson.run, lesson.at), out);
+    }
+
+    /// A request came, which the program could answer or not. When more and more come that it cannot, requests are no longer what
+    /// they were when it was proven: what it still answers is compared more often for a while.
+    pub(super) fn met(&mut self, is_answerable: bool, place: (RunId, Timestamp), out: &mut Outcome) {
+        let Some(made) = &mut self.artifact else { return };
+        if made.course.met(if is_answerable { USUAL } else { STRANGE }) {
+            self.changed(place, "requests are no longer what they were: more is compared".to_owned(), out);
+        }
     }
 
     fn demoted(&mut self, change: Option<Change>, place: (RunId, Timestamp), out: &mut Outcome) {

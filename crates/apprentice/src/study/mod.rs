@@ -135,6 +135,7 @@ impl Study {
         let fitted = lesson.template.as_ref().is_none_or(|(_, fitted)| *fitted);
         self.template = lesson.template.as_ref().map(|(skeleton, _)| skeleton.clone());
         let opinion = tutor.meet(&lesson.task.input);
+        self.met(opinion.said.is_some() && fitted, (lesson.run, lesson.at), out);
         if let Some(compared) = &lesson.compared {
             self.audited(compared, lesson, choice, out);
         } else if let Some(said) = opinion.said.as_ref().filter(|_| fitted) {
@@ -169,6 +170,7 @@ impl Study {
         }
         made.saved_micro_usd += served.saved;
         if made.course.stage() == Stage::Promoted {
+            made.course.met(comparing::USUAL);
             // What was done is on record; this counts it.
             let _ = made.course.turn(choice, served.run.as_bytes());
         }

@@ -36,7 +36,7 @@ fn what_turns_out_to_have_side_effects_serves_no_more_until_an_operator_says_so(
     let mut course = course(true, 0);
     assert_eq!(agree(&mut course, 500), Some(Change::Promoted));
     assert_eq!(course.affects(3), Some(Change::Demoted));
-    assert_eq!(agree(&mut course, 500), Some(Change::Eligible), "it does not promote itself any more");
+    assert_eq!(agree(&mut course, 900), Some(Change::Eligible), "it does not promote itself any more");
     assert_eq!(course.promote(), Ok(Change::Promoted));
     assert_eq!(
         (course.affects(4), course.side_effects()),
