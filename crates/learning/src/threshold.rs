@@ -59,6 +59,15 @@ pub enum Aim {
 }
 
 impl Aim {
+    /// The same, using only this part of the promise while serving.
+    #[must_use]
+    pub const fn within(self, room: f64) -> Self {
+        match self {
+            Self::Prove(most) => Self::Prove(most),
+            Self::Serve(most) => Self::Serve(most * room),
+        }
+    }
+
     /// Whether a threshold is low enough no more: above it answers differ with chance `rate`, just above it with chance `edge`.
     fn allows(self, rate: f64, edge: f64) -> bool {
         match self {
