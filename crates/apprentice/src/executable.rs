@@ -94,6 +94,14 @@ impl Executable {
         serde_json::to_string(self).unwrap_or_default()
     }
 
+    /// Every text in it that can be somebody's words: all but rows of numbers, which are written as text and look like secrets.
+    #[must_use]
+    pub fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        gather_words(serde_json::to_value(self).unwrap_or_default(), "", &mut words);
+        words
+    }
+
     /// What of a request is different every time; or why the request is none of its kind.
     ///
     /// # Errors
@@ -206,4 +214,19 @@ pub(crate) fn read_request(wire: &str, request: &Value) -> Option<Request> {
     let wire =
         [Wire::Chat, Wire::Messages, Wire::Responses].into_iter().find(|known| known.as_str() == wire)?;
     wire.read_request(request).ok()
+}
+
+fn gather_words(value: Value, name: &str, words: &mut Vec<String>) {
+    match value {
+        Value::String(text) if artifact::packed::is_row(name, &text) => {}
+        Value::String(text) => words.push(text),
+        Value::Array(items) => items.into_iter().for_each(|item| gather_words(item, "", words)),
+        Value::Object(members) => {
+            for (name, member) in members {
+                gather_words(member, &name, words);
+                words.push(name);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }

@@ -7,6 +7,16 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serializer};
 
+/// What such rows are called in the forms that have them.
+pub const NAMES: [&str; 6] = ["directions", "known", "labels", "rarities", "steps", "weights"];
+
+/// Whether this is such a row: by its name, and because it has no letter that such rows have not.
+#[must_use]
+pub fn is_row(name: &str, text: &str) -> bool {
+    NAMES.contains(&name)
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
+}
+
 /// A number that has a fixed number of bytes.
 trait Fixed: Copy {
     type Bytes: AsRef<[u8]> + for<'a> TryFrom<&'a [u8]>;

@@ -177,7 +177,8 @@ pub(crate) async fn import(
         let why = "its kind of work was mined from the requests where it was made, and is not known here";
         return Err(malformed(why.to_owned()));
     }
-    if app.house.of(caller.tenant).has_secret(&program) {
+    let house = app.house.of(caller.tenant);
+    if executable.words().iter().any(|text| house.has_secret(text)) {
         return Err(malformed("it has a secret in it".to_owned()));
     }
     let digest = sha256(program.as_bytes());

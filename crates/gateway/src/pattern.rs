@@ -112,10 +112,10 @@ pub(crate) enum Equivalence {
     /// JSON, field by field. Fields are named by JSON pointers, such as `/total`.
     Json {
         /// By how much the number of a field may be off.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         tolerances: BTreeMap<String, f64>,
         /// Fields that do not count.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ignored: Vec<String>,
     },
     /// Texts that have so much of their words in common.

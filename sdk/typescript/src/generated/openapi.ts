@@ -228,17 +228,11 @@ export interface components {
         } | {
             /** @constant */
             by: "json";
-            /**
-             * @description By how much the number of a field may be off.
-             * @default {}
-             */
+            /** @description By how much the number of a field may be off. */
             tolerances?: {
                 [key: string]: number;
             };
-            /**
-             * @description Fields that do not count.
-             * @default []
-             */
+            /** @description Fields that do not count. */
             ignored?: string[];
         } | {
             /** @constant */
