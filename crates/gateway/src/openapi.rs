@@ -176,10 +176,10 @@ fn content(content: Content, mut describe: impl FnMut(Describe) -> Value) -> Val
         Content::Json(schema) => json!({ "application/json": { "schema": describe(schema) } }),
         Content::ObjectOrStream(required) => json!({
             "application/json": { "schema": object_with(required) },
-            "text/event-stream": { "schema": { "type": "string" } },
+            "text/event-stream": {},
         }),
         Content::Object(required) => json!({ "application/json": { "schema": object_with(required) } }),
-        Content::Stream => json!({ "text/event-stream": { "schema": { "type": "string" } } }),
+        Content::Stream => json!({ "text/event-stream": {} }),
         Content::Other(media) => text_of(&[media]),
         Content::Others(media) => text_of(media),
     }

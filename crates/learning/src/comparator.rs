@@ -15,8 +15,10 @@ pub enum Comparator {
     /// JSON field by field; a number may be off by its field's tolerance (by JSON pointer).
     Json {
         /// Pointer and tolerance.
+        #[serde(default)]
         tolerances: BTreeMap<String, f64>,
         /// Fields that do not count, by pointer.
+        #[serde(default)]
         ignored: Vec<String>,
     },
     /// Texts with so much of their words in common, from 0 to 1.
