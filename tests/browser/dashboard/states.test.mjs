@@ -1,9 +1,11 @@
 // What pages say when there is nothing, when somebody may not look, and when the gateway does not answer.
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { openBrowser } from "../support/chromium.mjs";
 import { startGateway } from "../support/gateway.mjs";
-import { afternoon } from "../support/seed.mjs";
+import { afternoon, askApproval } from "../support/seed.mjs";
 import { watchedPage } from "../support/watch.mjs";
 
 const KEY = "installation-key-for-tests-0123456789";
@@ -91,22 +93,35 @@ test("on a phone the menu opens, goes elsewhere and closes", async () => {
 });
 
 test("a dead letter says why it was given up, and is put back with one click", async () => {
-  // A job is given up after hours of tries, so the list is made up here; the button's request is what is tested.
-  const job = { id: "job_01m7mfk25ge0v92jyv16sykzre", tenant: "ten_00000000000000000000000000", kind: "webhook_delivery", key: null, payload: { webhook: "whk_1" }, priority: 0, runAt: "2026-11-17T10:00:00.000Z", attempts: 5, maxAttempts: 5, state: "dead", leaseUntil: null, lastError: "the receiver answered 500" };
+  const own = await startGateway({ PUNK_ALLOW_PRIVATE_WEBHOOKS: "true" });
+  // Whoever answers that it is gone is not asked again: the delivery is given up at once.
+  let answers = 410;
+  const received = [];
+  const receiver = createServer((request, response) => { received.push(request.headers["x-punk-delivery"]); response.writeHead(answers).end(); }).listen(0, "127.0.0.1");
+  await once(receiver, "listening");
   const watched = await watchedPage(browser);
   const { page } = watched;
-  await enter(page, KEY, "#/");
-  let requeued = false;
-  await page.route(/\/api\/v1\/jobs/, (route) => {
-    if (route.request().method() !== "POST") return route.fulfill({ json: { jobs: requeued ? [] : [job], next: null } });
-    requeued = route.request().url().endsWith(`/api/v1/jobs/${job.id}/requeue`);
-    return route.fulfill({ json: { jobId: job.id } });
-  });
-  await page.goto(`${gateway.page}/#/jobs?state=dead`);
-  await sees(page, "the receiver answered 500");
-  await page.getByRole("button", { name: "Put back" }).click();
-  await sees(page, "It waits again");
-  await sees(page, "Nothing was given up");
-  assert.ok(requeued);
-  await watched.close();
+  try {
+    await own.call("PATCH", "/api/v1/settings", { tools: { send_mail: { level: 3, action: "write:email" } } });
+    const told = await own.call("POST", "/api/v1/webhooks", { name: "on call", url: `http://127.0.0.1:${receiver.address().port}/`, events: ["approval.created"] });
+    assert.equal(told.status, 201, told.text);
+    await askApproval(own, { to: "team@example.org" });
+    for (let tries = 0; received.length === 0 && tries < 150; tries++) await page.waitForTimeout(100);
+    await page.waitForTimeout(300);
+    await page.goto(`${own.page}/#/jobs?state=dead`);
+    await sees(page, "answers 410");
+    answers = 204;
+    await page.getByRole("button", { name: "Put back" }).click();
+    await sees(page, "It waits again");
+    await sees(page, "Nothing was given up");
+    for (let tries = 0; received.length < 2 && tries < 150; tries++) await page.waitForTimeout(100);
+    assert.equal(received.length, 2, "what was put back is delivered");
+    assert.equal(received[0], received[1], "and is the same delivery to whoever receives it");
+    assert.deepEqual(watched.problems, []);
+  } finally {
+    await watched.close();
+    await own.stop();
+    receiver.closeAllConnections();
+    receiver.close();
+  }
 });
