@@ -10,6 +10,7 @@ use artifact::{Artifact, Guard, classify};
 use learning::classify::Learner;
 use learning::comparator::Comparator;
 use learning::pattern::TaskClass;
+use learning::proof;
 use learning::synthesis::{Compiler, Sample, SynthesisAttempt, Verdict};
 use learning::threshold::Aim;
 use schema::RunId;
@@ -71,6 +72,8 @@ pub struct Learned {
     pub attempt: Option<Attempt>,
     /// Whether there is a new version.
     pub version: bool,
+    /// What the new version says of what is recorded, each judged by what had not learned it.
+    pub replay: Option<proof::Attempt>,
 }
 
 /// An attempt to make an artifact.
@@ -191,7 +194,7 @@ impl Tutor {
                 let label = sample.output.to_string();
                 let version = learner.learn(&sample.input, &label, opinion.inner.as_ref(), aim);
                 let attempt = version.then(|| classified(learner));
-                Learned { attempt, version }
+                Learned { attempt, version, replay: learner.replay().filter(|_| version) }
             }
             Engine::Compile { compiler, plans } => {
                 let known = opinion
@@ -210,7 +213,7 @@ impl Tutor {
                 let attempt = compiler.attempts().last().filter(|last| Some(*last) != before.as_ref());
                 let whole = !*plans || compiler.artifact().is_none_or(|made| plan::planning(made).is_some());
                 let attempt = attempt.map(|attempt| compiled(attempt, whole));
-                Learned { attempt, version }
+                Learned { attempt, version, replay: None }
             }
         }
     }

@@ -320,3 +320,45 @@ fn nothing_here_can_act() {
         assert!(!needs.lines().any(|line| line.starts_with(able)), "`{able}` can act");
     }
 }
+
+/// Paint as ever, but for a rare wish that the first versions have hardly seen: they are wrong about it, later ones know.
+fn rare_wish(at: u64) -> (String, String) {
+    let (text, colour) = mail(at);
+    match at % 36 {
+        35 => (format!("{text} in matt finish"), "matt".to_owned()),
+        _ => (text, colour.to_owned()),
+    }
+}
+
+#[tokio::test]
+async fn what_the_shadow_has_not_proven_yet_is_proven_by_what_is_recorded_and_on_record() {
+    let mut world = World::new(false);
+    let mut eligible = Vec::new();
+    for at in 0..1_000 {
+        let (text, answer) = rare_wish(at);
+        world.record(&text, "live", &answer, None).await;
+        if at % 50 == 49 {
+            eligible.extend(world.tick().await.promotions_eligible);
+            if !eligible.is_empty() {
+                break;
+            }
+        }
+    }
+    let made = world.made().await;
+    assert_eq!(eligible, [made.id], "{}", made.gates());
+    let last = made.changes.back().unwrap();
+    assert_eq!(last.reason, "every gate is passed, by what is recorded", "{:?}", made.changes);
+    assert_eq!(made.course.proof().number, 0, "the attempt that counts is the replay: {}", made.gates());
+    assert!(made.program.is_some(), "whoever is to decide can look at it");
+    world.tick().await;
+    let store = world.store.tenant(world.tenant);
+    let mut told = Vec::new();
+    for row in store.feed(0, ALL).await.unwrap() {
+        let events = store.events(row.run, schema::Seq::START, ALL).await.unwrap();
+        told.extend(events.into_iter().filter(|event| event.r#type == "audit.artifact_changed"));
+    }
+    let told = format!("{:?}", told.last().unwrap());
+    assert!(told.contains("every gate is passed, by what is recorded"), "{told}");
+    let view = Learned(Arc::new(Apprentice::new(Arc::clone(&world.store), clock, CHOICE, false)));
+    assert_eq!(view.rebuild(world.tenant).await.unwrap().repaired, 0);
+}

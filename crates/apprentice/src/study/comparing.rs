@@ -2,6 +2,7 @@
 
 use learning::course::{Change, Stage};
 use learning::pattern::Step;
+use learning::proof::Attempt;
 use schema::{ArtifactId, RunId, Timestamp};
 
 use super::made::{Changed, Correction, Evaluation, Occasion};
@@ -101,12 +102,24 @@ impl Study {
         let was = made.course.stage();
         made.course.compared(agreed, expected);
         made.compared(lesson, Occasion::Shadow, made.version, agreed);
-        let is = made.course.stage();
-        if is != was {
-            let reason =
-                if is == Stage::Eligible { "every gate is passed" } else { "a gate is no longer passed" };
-            self.changed((lesson.run, lesson.at), reason.to_owned(), out);
-        }
+        self.looked_at(was, "", (lesson.run, lesson.at), out);
+    }
+
+    /// The version in force was tried on what is recorded, each run judged as if it had never been learned.
+    pub(super) fn replayed(&mut self, replay: Attempt, place: (RunId, Timestamp), out: &mut Outcome) {
+        let Some(made) = &mut self.artifact else { return };
+        let was = made.course.stage();
+        made.course.replayed(replay);
+        self.looked_at(was, ", by what is recorded", place, out);
+    }
+
+    /// Tells whether a comparison, made `how`, has brought the artifact before its gates or back.
+    fn looked_at(&mut self, was: Stage, how: &str, place: (RunId, Timestamp), out: &mut Outcome) {
+        let Some(is) = self.artifact.as_ref().map(|made| made.course.stage()).filter(|is| *is != was) else {
+            return;
+        };
+        let what = if is == Stage::Eligible { "every gate is passed" } else { "a gate is no longer passed" };
+        self.changed(place, format!("{what}{how}"), out);
     }
 
     /// What it answers has more side effects than was known: what nobody was asked about serves no more.

@@ -144,6 +144,9 @@ impl Study {
         }
         let learned = tutor.learn(lesson.run, &lesson.task.input, &lesson.output, &opinion, self.aim());
         self.learned(tutor, learned.attempt, learned.version, (lesson.run, lesson.at), "punk", out);
+        if let Some(replay) = learned.replay {
+            self.replayed(replay, (lesson.run, lesson.at), out);
+        }
         // Whoever is to decide can look at it, try it and take it along.
         if self
             .artifact

@@ -132,7 +132,7 @@ impl Learner {
     }
 
     /// What the version in force says of everything that was learned, each judged without itself; only while something is to
-    /// be proven.
+    /// be proven, and only if everything was learned.
     #[must_use]
     pub const fn replay(&self) -> Option<Attempt> {
         self.replay
@@ -179,8 +179,10 @@ impl Learner {
             .collect();
         let recent = self.recent.iter().map(|evidence| weigh(&trust.weights, evidence)).collect();
         self.choice = choose(&compared, recent, aim, self.steering.inflation());
+        // Answers for which there was no more room are no samples: what is recorded does not show how often they are missed.
+        let is_complete = self.labels.len() < MOST_LABELS;
         self.replay = match (aim, self.choice.threshold) {
-            (Aim::Prove(most), Some(least)) => {
+            (Aim::Prove(most), Some(least)) if is_complete => {
                 let sure = compared[..crossed].iter().filter(|one| one.trust >= least);
                 Some(Attempt::replay(sure.map(|one| (one.agreed, self.choice.expects(one.trust))), most))
             }
