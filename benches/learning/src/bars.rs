@@ -40,6 +40,7 @@ pub(crate) fn measure(arguments: &Arguments) -> Result<Report, String> {
     }
     if wanted("fields") {
         fields(&mut report, "SNIPS", &snips, &seeds);
+        answers(&mut report, &utterances, &seeds);
     }
     if wanted("others") {
         classification(&mut report, "SNIPS intents", &intents, &seeds[..1], (0.45, 0.65));
@@ -140,6 +141,29 @@ fn fields(report: &mut Report, name: &str, rows: &[(String, Vec<Gold>)], seeds: 
             .notes
             .push(format!("{name}, seed {seed}: {all} fields, {served} served, {wrong} of them wrong"));
     }
+}
+
+/// Whole answers, one kind of work for each intent, as the loop serves them.
+fn answers(report: &mut Report, utterances: &[data::Utterance], seeds: &[u64]) {
+    let intents: BTreeSet<&str> = utterances.iter().map(|one| one.intent.as_str()).collect();
+    let (mut all, mut served, mut wrong) = (0, 0, 0);
+    for intent in intents {
+        let rows = utterances.iter().filter(|one| one.intent == intent);
+        let rows: Vec<_> = rows.map(|one| (one.text.clone(), one.gold.clone())).collect();
+        for seed in seeds {
+            let log = extraction::answer(&shuffled(&rows, *seed), 0.01);
+            (all, served, wrong) = (all + log.all, served + log.served, wrong + log.wrong);
+            report.notes.push(format!(
+                "SNIPS, whole answers of {intent}, seed {seed}: {} of {} served, {} of them wrong, promoted at {:?}",
+                log.served, log.all, log.wrong, log.promoted
+            ));
+        }
+    }
+    report.notes.push(format!(
+        "SNIPS, whole answers: {} served, {} of those agree",
+        percent(f64::from(served as u32) / f64::from(all.max(1) as u32)),
+        percent(1.0 - f64::from(wrong as u32) / f64::from(served.max(1) as u32)),
+    ));
 }
 
 fn mails(report: &mut Report, seeds: &[u64]) {

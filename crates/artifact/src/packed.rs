@@ -38,7 +38,7 @@ macro_rules! fixed {
         }
     )*};
 }
-fixed!(i8, u32, u64, f32);
+fixed!(i8, i16, u32, u64, f32);
 
 fn write<T: Fixed, S: Serializer>(
     numbers: impl ExactSizeIterator<Item = T>,
@@ -89,6 +89,8 @@ macro_rules! packed {
 packed! {
     /// Small whole numbers.
     small: i8;
+    /// Whole numbers of either sign that are not large.
+    middling: i16;
     /// Whole numbers.
     whole: u32;
     /// Hashes.
@@ -106,6 +108,8 @@ mod tests {
     struct Rows {
         #[serde(with = "super::small")]
         small: Vec<i8>,
+        #[serde(with = "super::middling")]
+        middling: Vec<i16>,
         #[serde(with = "super::whole")]
         whole: Vec<u32>,
         #[serde(with = "super::hashes")]
@@ -118,11 +122,12 @@ mod tests {
         #[test]
         fn what_was_packed_is_unpacked_bit_by_bit(
             small in prop::collection::vec(any::<i8>(), 0..40),
+            middling in prop::collection::vec(any::<i16>(), 0..40),
             whole in prop::collection::vec(any::<u32>(), 0..40),
             hashes in prop::collection::vec(any::<u64>(), 0..40),
             fractions in prop::collection::vec(any::<f32>().prop_filter("equal to itself", |one| !one.is_nan()), 0..40),
         ) {
-            let rows = Rows { small, whole, hashes, fractions };
+            let rows = Rows { small, middling, whole, hashes, fractions };
             let read: Rows = serde_json::from_str(&serde_json::to_string(&rows).unwrap()).unwrap();
             prop_assert_eq!(rows, read);
         }
@@ -130,7 +135,7 @@ mod tests {
 
     #[test]
     fn what_breaks_off_inside_a_number_is_refused() {
-        let text = r#"{"small":"","whole":"AAAA","hashes":"","fractions":""}"#;
+        let text = r#"{"small":"","middling":"","whole":"AAAA","hashes":"","fractions":""}"#;
         let error = serde_json::from_str::<Rows>(text).unwrap_err();
         assert!(error.to_string().contains("3 bytes are no whole count of numbers"), "{error}");
     }

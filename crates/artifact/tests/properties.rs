@@ -2,7 +2,7 @@
 
 use artifact::normal::Read;
 use artifact::program::{Call, Find, Input, Limits, Operation, Part, Program, Rule, run};
-use artifact::tag::Tagger;
+use artifact::tag::{FEATURES, Tagger, Weights, Whole, together_hash};
 use artifact::token::Kind;
 use artifact::{Artifact, Guard};
 use proptest::prelude::*;
@@ -33,22 +33,35 @@ fn value() -> impl Strategy<Value = Value> {
     ]
 }
 
+fn tagged() -> impl Strategy<Value = Program> {
+    let row = (0..FEATURES as u32, prop::array::uniform5(-1.0_f32..1.0));
+    let trusting = || prop::option::of(-2.0_f32..2.0);
+    let otherwise = prop::option::of(value());
+    (prop::collection::vec(row, 0..2048), trusting(), trusting(), otherwise).prop_map(
+        |(rows, threshold, whole, otherwise)| {
+            let together =
+                [vec![0], vec![1], vec![0, 1]].map(|fields| (together_hash(fields.into_iter()), 3));
+            let mut together = together.to_vec();
+            together.sort_unstable();
+            let tagger = Tagger {
+                fields: vec!["x".to_owned(), "y".to_owned()],
+                weights: Weights::of(rows.iter().map(|(bucket, row)| (*bucket, row.as_slice()))),
+                threshold,
+                whole: whole.map(|least| Whole { together, threshold: Some(least), ..Whole::default() }),
+                ..Tagger::default()
+            };
+            let otherwise = otherwise.map(|value| ("z".to_owned(), value)).into_iter().collect();
+            Program::Tag { tagger: Box::new(tagger), otherwise }
+        },
+    )
+}
+
 fn program() -> impl Strategy<Value = Program> {
     let leaf = prop_oneof![
         value().prop_map(|value| Program::Constant { value }),
         (find(), prop::sample::select(&Read::ALL[..]))
             .prop_map(|(find, read)| Program::Extract { find, read }),
-        (prop::collection::vec(-1.0_f32..1.0, 0..4096), prop::option::of(-2.0_f32..2.0)).prop_map(
-            |(weights, threshold)| {
-                let tagger = Tagger {
-                    fields: vec!["x".to_owned(), "y".to_owned()],
-                    weights,
-                    threshold,
-                    ..Tagger::default()
-                };
-                Program::Tag { tagger: Box::new(tagger) }
-            }
-        ),
+        tagged(),
         (prop::collection::vec(("[a-z]{1,4}", value()), 0..4), prop::option::of(value())).prop_map(
             |(rules, otherwise)| {
                 let rule =
@@ -140,4 +153,19 @@ fn the_seed_of_a_classifier_reads_and_answers() {
     assert!(matches!(said, artifact::program::Outcome::Answer(_)), "{said:?}");
     let again: Artifact = serde_json::from_str(&serde_json::to_string(&read).unwrap()).unwrap();
     assert_eq!((&again, again.answer(&Input::new(input))), (&read, said));
+}
+
+/// The same for a tagger, which tells all of its fields or nothing.
+#[test]
+fn the_seed_of_a_tagger_reads_and_answers_whole() {
+    use artifact::program::Outcome;
+    let seed = include_str!("../../../fuzz/seeds/artifact/tag");
+    let (program, input) = seed.split_once('\n').unwrap();
+    let read: Artifact = serde_json::from_str(program).unwrap();
+    let whole = json!({ "intent": "play", "year": null, "song": "Blue Moon", "artist": "Ann" });
+    assert_eq!(read.answer(&Input::new(input)), Outcome::Answer(whole));
+    // Every field that is found is as sure; but these were never found together.
+    assert!(matches!(read.answer(&Input::new("play Blue Moon")), Outcome::Abstain(_)));
+    let again: Artifact = serde_json::from_str(&serde_json::to_string(&read).unwrap()).unwrap();
+    assert_eq!(again, read);
 }

@@ -38,6 +38,17 @@ impl Comparator {
             Self::Words { least } => overlap(&text(answer), &text(live)) >= *least,
         }
     }
+
+    /// Whether the field of this name does not count.
+    #[must_use]
+    pub fn ignores(&self, field: &str) -> bool {
+        matches!(self, Self::Json { ignored, .. } if ignored.contains(&pointer("", field)))
+    }
+}
+
+/// The JSON pointer of field `name` of what is at `at`.
+fn pointer(at: &str, name: &str) -> String {
+    format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
 fn same(a: &Value, b: &Value, at: &str, tolerances: &BTreeMap<String, f64>, ignored: &[String]) -> bool {
@@ -58,7 +69,7 @@ fn same(a: &Value, b: &Value, at: &str, tolerances: &BTreeMap<String, f64>, igno
                     .all(|(index, (a, b))| same(a, b, &format!("{at}/{index}"), tolerances, ignored))
         }
         (Value::Object(a), Value::Object(b)) => a.keys().chain(b.keys()).all(|name| {
-            let at = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
+            let at = pointer(at, name);
             let missing = || ignored.contains(&at);
             a.get(name).zip(b.get(name)).map_or_else(missing, |(a, b)| same(a, b, &at, tolerances, ignored))
         }),

@@ -17,7 +17,7 @@ pub use run::{Abstention, Input, Limits, Outcome, run};
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::classify::Classifier;
 use crate::normal::Read;
@@ -70,8 +70,12 @@ pub enum Program {
     },
     /// Pieces of the input by field, found by a tagger: an object of texts, a list where a field is found twice.
     Tag {
-        /// The tagger. Outermost, fields that it is not sure of are left to a small model; elsewhere there is no answer then.
+        /// The tagger. Outermost, fields that it is not sure of are left to a small model; elsewhere there is no answer then. One that
+        /// knows of whole answers gives none that may lack a field.
         tagger: Box<Tagger>,
+        /// What fields say that are not found, or are no pieces of the input. A field that is neither found nor here is left out.
+        #[serde(default, skip_serializing_if = "Map::is_empty")]
+        otherwise: Map<String, Value>,
     },
     /// Two numbers into one.
     Arithmetic {

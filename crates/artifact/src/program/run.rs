@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{Call, Operation, Part, Program};
 use crate::normal::as_value;
-use crate::tag::Tagger;
+use crate::tag::{Tagger, object};
 use crate::text::words;
 use crate::token::{Kind, Token, tokens};
 
@@ -68,8 +68,8 @@ pub enum Abstention {
     /// Two ways to find the answer differ.
     #[error("two ways to find the answer differ")]
     Conflict,
-    /// The classifier is not sure enough.
-    #[error("the classifier is not sure")]
+    /// What was learned is not sure enough.
+    #[error("it is not sure enough")]
     Unsure,
     /// The guard does not know inputs like this.
     #[error("the input is unlike what was proven")]
@@ -142,8 +142,8 @@ pub fn run(program: &Program, input: &Input, limits: Limits) -> Outcome {
             Ok(object) => Outcome::Answer(object),
         };
     }
-    if let Program::Tag { tagger } = program {
-        return match walk.tag(tagger) {
+    if let Program::Tag { tagger, otherwise } = program {
+        return match walk.tag(tagger, otherwise) {
             Err(why) => Outcome::Abstain(why),
             Ok((found, unsure)) if unsure.is_empty() => Outcome::Answer(Value::Object(found)),
             Ok((found, unsure)) => Outcome::Partial(found, unsure),
@@ -189,7 +189,7 @@ impl Walk<'_> {
                 let label = classifier.answer(self.input.text()).ok_or(Abstention::Unsure)?;
                 self.keep(serde_json::from_str(label).unwrap_or_else(|_| Value::from(label)))
             }
-            Program::Tag { tagger } => match self.tag(tagger)? {
+            Program::Tag { tagger, otherwise } => match self.tag(tagger, otherwise)? {
                 (found, unsure) if unsure.is_empty() => Ok(Value::Object(found)),
                 _ => Err(Abstention::Unsure),
             },
@@ -205,30 +205,35 @@ impl Walk<'_> {
         }
     }
 
-    /// The fields that are sure, and the names of those that are not. A text without any field is a stranger.
-    fn tag(&mut self, tagger: &Tagger) -> Result<(Map<String, Value>, Vec<String>), Abstention> {
+    /// All fields; or those that are sure, and the names of those that are not. A text without any field is a stranger.
+    fn tag(
+        &mut self,
+        tagger: &Tagger,
+        otherwise: &Map<String, Value>,
+    ) -> Result<(Map<String, Value>, Vec<String>), Abstention> {
         let text = self.input.text();
-        let (mut found, mut unsure) = (Map::new(), BTreeSet::new());
-        let spans = tagger.spans(text);
-        for span in &spans {
+        let reading = tagger.read(text);
+        let (mut pieces, mut unsure) = (Vec::new(), BTreeSet::new());
+        for span in &reading.spans {
             let name = tagger.fields.get(span.field as usize).ok_or(Abstention::NotFound)?;
-            if !tagger.is_sure(span) {
-                unsure.insert(name.clone());
-                continue;
-            }
-            let piece = self.keep(Value::from(&text[span.start..span.end]))?;
-            match found.get_mut(name) {
-                None => drop(found.insert(name.clone(), piece)),
-                Some(Value::Array(pieces)) => pieces.push(piece),
-                Some(one) => *one = Value::Array(vec![one.take(), piece]),
+            if tagger.is_sure(span) {
+                pieces.push((name.as_str(), &text[span.start..span.end]));
+            } else {
+                unsure.insert(name.as_str());
             }
         }
         // A field of which one piece is sure and another is not is told by whoever knows all of it.
-        found.retain(|name, _| !unsure.contains(name));
-        if found.is_empty() {
-            return Err(if spans.is_empty() { Abstention::NotFound } else { Abstention::Unsure });
+        pieces.retain(|(name, _)| !unsure.contains(name));
+        if pieces.is_empty() {
+            return Err(if reading.spans.is_empty() { Abstention::NotFound } else { Abstention::Unsure });
         }
-        Ok((found, unsure.into_iter().collect()))
+        if unsure.is_empty() && tagger.whole.is_some() && !tagger.is_whole(&reading) {
+            return Err(Abstention::Unsure);
+        }
+        let said = if unsure.is_empty() { otherwise } else { &Map::new() };
+        let found = object(pieces.into_iter(), said);
+        self.bytes = self.bytes.checked_sub(size_of_all(&found)).ok_or(Abstention::Exhausted)?;
+        Ok((found, unsure.into_iter().map(str::to_owned).collect()))
     }
 
     fn template(&mut self, parts: &[Part], depth: u32) -> Result<Value, Abstention> {
@@ -285,9 +290,13 @@ fn size(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len(),
         Value::Array(items) => items.iter().map(size).sum::<usize>() + items.len(),
-        Value::Object(fields) => fields.iter().map(|(name, value)| name.len() + size(value)).sum(),
+        Value::Object(fields) => size_of_all(fields),
         _ => 8,
     }
+}
+
+fn size_of_all(fields: &Map<String, Value>) -> usize {
+    fields.iter().map(|(name, value)| name.len() + size(value)).sum()
 }
 
 fn as_text(value: &Value) -> String {

@@ -1,11 +1,18 @@
 //! A tagger: which words of a text belong to which field, and how sure that is, span by span.
 //!
 //! One linear score per tag and word, from left to right; the tag before is part of what is seen. A span is the words of one
-//! field in a row. Start at [`Tagger::spans`].
+//! field in a row. Start at [`Tagger::spans`]; `whole.rs` says whether the spans of a text are all of its answer, `weights.rs` keeps
+//! the scores small.
 
 mod features;
+mod object;
+mod weights;
+mod whole;
 
 pub use features::{FEATURES, features};
+pub use object::object;
+pub use weights::Weights;
+pub use whole::{Reading, WHOLE_EVIDENCE, Whole, WholeEvidence, together_hash};
 
 use serde::{Deserialize, Serialize};
 
@@ -23,8 +30,8 @@ pub type Evidence = [f32; EVIDENCE];
 pub struct Tagger {
     /// The names of the fields.
     pub fields: Vec<String>,
-    /// Weights by feature bucket, then tag: [`FEATURES`] rows.
-    pub weights: Vec<f32>,
+    /// Weights by feature bucket, then tag.
+    pub weights: Weights,
     /// Values that were seen: hash of field and value, sorted, with how often they were right and wrong.
     pub values: Vec<(u64, u32, u32)>,
     /// Per field, how much worse than its evidence it did, as a logarithm.
@@ -33,6 +40,21 @@ pub struct Tagger {
     pub trust: Vec<f32>,
     /// Below this trust a span is not told. `None`: none is.
     pub threshold: Option<f32>,
+    /// What is known of whole answers, where spans are not told one by one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<Whole>,
+}
+
+/// A tagger with more fields finds none.
+pub const MOST_FIELDS: usize = 64;
+
+/// Where [`Evidence`] has what is asked for again.
+mod place {
+    pub(super) const WEAKEST: usize = 3;
+    pub(super) const RIGHT: usize = 6;
+    pub(super) const WRONG: usize = 7;
+    pub(super) const STANDING: usize = 9;
+    pub(super) const TWICE: usize = 11;
 }
 
 /// Words that were found to be the value of a field.
@@ -69,20 +91,21 @@ impl Tagger {
         scores.clear();
         scores.resize(tags, 0.0);
         for bucket in buckets {
-            let row = *bucket as usize * tags;
-            if let Some(weights) = self.weights.get(row..row + tags) {
-                for (score, weight) in scores.iter_mut().zip(weights) {
-                    *score += weight;
-                }
-            }
+            self.weights.add(*bucket, scores);
         }
     }
 
     /// The fields that are found in `text`, sure or not.
     #[must_use]
     pub fn spans(&self, text: &str) -> Vec<Span> {
-        if self.fields.is_empty() {
-            return Vec::new();
+        let (words, tagged) = self.tagged(text);
+        self.gathered(text, &words, &tagged)
+    }
+
+    /// The words of `text`, each with its tag and how far that is ahead of the next.
+    fn tagged(&self, text: &str) -> (Vec<Word>, Vec<(usize, f32)>) {
+        if self.fields.is_empty() || self.fields.len() > MOST_FIELDS {
+            return (Vec::new(), Vec::new());
         }
         let words = words(text);
         let (mut scores, mut buckets) = (Vec::new(), Vec::new());
@@ -95,6 +118,11 @@ impl Tagger {
             tagged.push((tag, margin));
             before = [before[1], tag];
         }
+        (words, tagged)
+    }
+
+    /// Words of one field in a row are one span.
+    fn gathered(&self, text: &str, words: &[Word], tagged: &[(usize, f32)]) -> Vec<Span> {
         let mut spans = Vec::new();
         let mut at = 0;
         while at < tagged.len() {
@@ -108,13 +136,13 @@ impl Tagger {
             while end < tagged.len() && tagged[end].0 == 2 * field + 2 {
                 end += 1;
             }
-            spans.push(self.span(field as u32, text, &words, &tagged, at, end));
+            spans.push(self.span(field as u32, text, words, tagged, at, end));
             at = end;
         }
         let twice: Vec<u32> = spans.iter().map(|span| span.field).collect();
         for span in &mut spans {
             // A field found twice: one of the two is likely wrong.
-            span.evidence[11] =
+            span.evidence[place::TWICE] =
                 if twice.iter().filter(|field| **field == span.field).count() > 1 { 1.0 } else { 0.0 };
             span.trust = weigh(&self.trust, &span.evidence);
         }

@@ -66,6 +66,11 @@ impl Compiler {
         self.attempts.iter()
     }
 
+    /// The samples that are kept, oldest first.
+    pub fn samples(&self) -> impl Iterator<Item = &Sample> {
+        self.samples.iter()
+    }
+
     /// How many versions there were.
     #[must_use]
     pub const fn version(&self) -> u32 {

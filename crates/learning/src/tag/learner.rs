@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use artifact::classify::weigh;
-use artifact::tag::{Evidence, Span, Tagger, value_hash};
+use artifact::tag::{Evidence, MOST_FIELDS, Reading, Span, Tagger, Whole, value_hash};
 use artifact::text::words;
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +29,7 @@ pub struct TagLearner {
     oldest: usize,
     fields: Vec<String>,
     perceptron: Perceptron,
+    #[serde(with = "counts")]
     values: BTreeMap<u64, (u32, u32)>,
     seen: VecDeque<(Evidence, u32, bool)>,
     recent: VecDeque<Evidence>,
@@ -42,7 +43,6 @@ pub struct TagLearner {
 const MOST_SAMPLES: usize = 8192;
 const MOST_SEEN: usize = 6144;
 const MOST_RECENT: usize = 2048;
-const MOST_FIELDS: usize = 64;
 const MOST_VALUES: usize = 1 << 16;
 /// A version is made when one in so many samples is new; every sample is then learned again.
 const GROWTH: usize = 8;
@@ -56,13 +56,24 @@ impl TagLearner {
     /// What the version in force finds in `text`.
     pub fn meet(&mut self, text: &str) -> Vec<Span> {
         let spans = self.tagger.spans(text);
-        for span in &spans {
+        self.met(&spans);
+        spans
+    }
+
+    /// [`meet`](Self::meet), as a whole.
+    pub(super) fn read(&mut self, text: &str) -> Reading {
+        let reading = self.tagger.read(text);
+        self.met(&reading.spans);
+        reading
+    }
+
+    fn met(&mut self, spans: &[Span]) {
+        for span in spans {
             self.recent.push_back(span.evidence);
             if self.recent.len() > MOST_RECENT {
                 self.recent.pop_front();
             }
         }
-        spans
     }
 
     /// Whether live found what `span` says.
@@ -118,6 +129,22 @@ impl TagLearner {
     #[must_use]
     pub const fn tagger(&self) -> &Tagger {
         &self.tagger
+    }
+
+    /// How many versions there were.
+    #[must_use]
+    pub const fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// What it learns from.
+    pub(super) fn samples(&self) -> &[(String, Vec<Gold>)] {
+        &self.samples
+    }
+
+    /// What is known of whole answers now.
+    pub(super) fn know_whole(&mut self, whole: Whole) {
+        self.tagger.whole = Some(whole);
     }
 
     /// Why the version in force stops where it does.
@@ -192,11 +219,31 @@ impl TagLearner {
         let recent = self.recent.iter().map(|evidence| weigh(&trust, evidence)).collect();
         self.choice = choose(&compared, recent, aim.within(ROOM), self.steering.inflation());
         self.tagger.fields.clone_from(&self.fields);
-        self.perceptron.average(&mut self.tagger);
+        self.tagger.weights = self.perceptron.average();
         self.tagger.values =
             self.values.iter().map(|(hash, (right, wrong))| (*hash, *right, *wrong)).collect();
         self.tagger.standing = standing;
         self.tagger.trust = trust;
         self.tagger.threshold = self.choice.threshold;
+    }
+}
+
+/// Counts by hash, as a list: a form that tells itself apart by a tag cannot read numbers that are names.
+mod counts {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        of: &BTreeMap<u64, (u32, u32)>,
+        into: S,
+    ) -> Result<S::Ok, S::Error> {
+        into.collect_seq(of)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<BTreeMap<u64, (u32, u32)>, D::Error> {
+        Ok(Vec::deserialize(from)?.into_iter().collect())
     }
 }
