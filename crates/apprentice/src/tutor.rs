@@ -6,13 +6,14 @@
 use std::collections::VecDeque;
 
 use artifact::program::Program;
-use artifact::{Artifact, Guard, classify};
+use artifact::{Artifact, Guard, classify, tag};
 use learning::classify::Learner;
 use learning::comparator::Comparator;
 use learning::pattern::TaskClass;
 use learning::proof;
 use learning::synthesis::{Compiler, Sample, SynthesisAttempt, Verdict};
-use learning::threshold::Aim;
+use learning::tag::Extractor;
+use learning::threshold::{Aim, Choice};
 use schema::RunId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -49,6 +50,10 @@ enum Engine {
         #[serde(default)]
         plans: bool,
     },
+    /// What the compiler could not make, because it is said in free words: pieces of the input by field.
+    Tag {
+        extractor: Box<Extractor>,
+    },
     /// From elsewhere: it does not change.
     Given {
         given: Box<Executable>,
@@ -62,7 +67,16 @@ pub struct Opinion {
     pub said: Option<Value>,
     /// The chance with which it expects to differ from live; zero where it cannot tell.
     pub expected: f64,
-    inner: Option<classify::Opinion>,
+    inner: Inner,
+}
+
+/// What its learner thinks of it.
+#[derive(Debug, Default)]
+enum Inner {
+    #[default]
+    Nothing,
+    Class(classify::Opinion),
+    Reading(tag::Reading),
 }
 
 /// What came of a lesson.
@@ -124,8 +138,15 @@ impl Tutor {
             Engine::Classify { .. } => "classifier",
             Engine::Compile { plans: true, .. } => "plan",
             Engine::Compile { plans: false, .. } => "program",
+            Engine::Tag { .. } => "tagger",
             Engine::Given { .. } => "imported",
         }
+    }
+
+    /// Whether what knows no answer yet may know some after more of the same.
+    #[must_use]
+    pub const fn may_become_sure(&self) -> bool {
+        matches!(self.engine, Engine::Classify { .. } | Engine::Tag { .. })
     }
 
     /// Begins to learn, from the lessons that wait: what repeats is classified, what is made of its input is compiled.
@@ -165,7 +186,14 @@ impl Tutor {
                 let sure = inner.as_ref().filter(|opinion| learner.classifier().is_sure(opinion));
                 let label = sure.and_then(|opinion| learner.classifier().labels.get(opinion.label as usize));
                 let expected = sure.map_or(0.0, |opinion| learner.choice().expects(opinion.trust));
-                Opinion { said: label.map(|label| value_of(label)), expected, inner }
+                let said = label.map(|label| value_of(label));
+                Opinion { said, expected, inner: inner.map_or(Inner::Nothing, Inner::Class) }
+            }
+            Engine::Tag { extractor } => {
+                let reading = extractor.meet(input);
+                let said = extractor.answer(input, &reading);
+                let expected = said.as_ref().map_or(0.0, |_| extractor.choice().expects(reading.trust));
+                Opinion { said, expected, inner: Inner::Reading(reading) }
             }
             Engine::Compile { compiler, plans } => {
                 let answer = compiler.artifact().and_then(|artifact| answer_of(artifact, input));
@@ -192,9 +220,16 @@ impl Tutor {
             Engine::Waiting | Engine::Given { .. } => Learned::default(),
             Engine::Classify { learner } => {
                 let label = sample.output.to_string();
-                let version = learner.learn(&sample.input, &label, opinion.inner.as_ref(), aim);
+                let inner = if let Inner::Class(opinion) = &opinion.inner { Some(opinion) } else { None };
+                let version = learner.learn(&sample.input, &label, inner, aim);
                 let attempt = version.then(|| classified(learner));
                 Learned { attempt, version, replay: learner.replay().filter(|_| version) }
+            }
+            Engine::Tag { extractor } => {
+                let Inner::Reading(reading) = &opinion.inner else { return Learned::default() };
+                let told = (sample.input.as_str(), &sample.output);
+                let version = extractor.learn(told, reading, &self.comparator, aim);
+                Learned { attempt: version.then(|| tagged(extractor)), version, replay: None }
             }
             Engine::Compile { compiler, plans } => {
                 let known = opinion
@@ -211,11 +246,43 @@ impl Tutor {
                 let before = compiler.attempts().last().cloned();
                 let version = compiler.learn(sample, known);
                 let attempt = compiler.attempts().last().filter(|last| Some(*last) != before.as_ref());
+                let Some(attempt) = attempt else { return Learned { version, ..Learned::default() } };
                 let whole = !*plans || compiler.artifact().is_none_or(|made| plan::planning(made).is_some());
-                let attempt = attempt.map(|attempt| compiled(attempt, whole));
-                Learned { attempt, version, replay: None }
+                let attempt = compiled(attempt, whole);
+                // A program that leaves fields to somebody else never answers by itself. What once answered goes on.
+                let is_first = compiler.version() <= 1;
+                if !*plans && is_first && compiler.artifact().is_none_or(leaves_fields) {
+                    let samples = compiler.samples().cloned().collect();
+                    return self.tag_instead(samples, attempt, version, aim);
+                }
+                Learned { attempt: Some(attempt), version, replay: None }
             }
         }
+    }
+
+    /// Has a tagger learn what could not be compiled, if its answers are made of pieces of their inputs. `attempt` is what came of
+    /// compiling, and whether it made a `version`.
+    fn tag_instead(&mut self, samples: Vec<Sample>, attempt: Attempt, version: bool, aim: Aim) -> Learned {
+        let mut attempt = attempt;
+        let extractor = match Extractor::for_answers_like(&samples, &self.comparator) {
+            Ok(extractor) => extractor,
+            Err(lines) => {
+                attempt.report.extend(lines.into_iter().map(|line| format!("no tagger: {line}")));
+                return Learned { attempt: Some(attempt), version, replay: None };
+            }
+        };
+        self.engine = Engine::Tag { extractor: Box::new(extractor) };
+        attempt.report.push(format!("{}: a tagger learns it", attempt.reason));
+        let mut last =
+            Attempt { answers: false, reason: "a tagger has begun to learn it".to_owned(), ..attempt };
+        for sample in samples {
+            let opinion = self.meet(&sample.input);
+            if let Some(made) = self.teach(sample, &opinion, aim).attempt {
+                let report = last.report.into_iter().chain(made.report).collect();
+                last = Attempt { report, ..made };
+            }
+        }
+        Learned { attempt: Some(last), version: true, replay: None }
     }
 
     /// The artifact in force.
@@ -227,6 +294,10 @@ impl Tutor {
                 let guard = Guard { longest: self.longest * 2, most_unknown: 1.0, ..Guard::default() };
                 let classifier = Box::new(learner.classifier().clone());
                 Some(Artifact { guard, program: Program::Classify { classifier } })
+            }
+            Engine::Tag { extractor } => {
+                let guard = Guard { longest: self.longest * 2, most_unknown: 1.0, ..Guard::default() };
+                Some(Artifact { guard, program: extractor.program() })
             }
             Engine::Compile { compiler, plans: true } => compiler.artifact().and_then(plan::planning),
             Engine::Compile { compiler, plans: false } => compiler.artifact().cloned(),
@@ -270,22 +341,35 @@ fn value_of(label: &str) -> Value {
     serde_json::from_str(label).unwrap_or_else(|_| Value::from(label))
 }
 
+/// Whether a program says only a part of each answer.
+fn leaves_fields(made: &Artifact) -> bool {
+    matches!(&made.program, Program::Fields { delegated, .. } if !delegated.is_empty())
+}
+
+/// Where what abstains stops answering, in a line.
+fn stops_at(choice: &Choice) -> String {
+    let (share, expected) = (choice.share * 100.0, choice.expected * 100.0);
+    if choice.threshold.is_some() {
+        format!("sure of {share:.0} % of the requests, of which {expected:.2} % are expected to differ")
+    } else {
+        format!("no threshold: the surest {share:.0} % are expected to differ in {expected:.2} %")
+    }
+}
+
+fn tagged(extractor: &Extractor) -> Attempt {
+    let choice = extractor.choice();
+    let (answers, reason) = (choice.threshold.is_some(), stops_at(choice));
+    let mut report =
+        vec![format!("version {}: a tagger of {}", extractor.version(), extractor.fields().join(", "))];
+    report.extend(extractor.alignment());
+    report.push(reason.clone());
+    let samples = extractor.sample_count();
+    Attempt { answers, reason, report, samples, holdout: answers.then_some(1.0 - choice.expected) }
+}
+
 fn classified(learner: &Learner) -> Attempt {
     let (choice, classifier) = (learner.choice(), learner.classifier());
-    let answers = choice.threshold.is_some();
-    let reason = if answers {
-        format!(
-            "sure of {:.0} % of the requests, of which {:.2} % are expected to differ",
-            choice.share * 100.0,
-            choice.expected * 100.0
-        )
-    } else {
-        format!(
-            "no threshold: the surest {:.0} % are expected to differ in {:.2} %",
-            choice.share * 100.0,
-            choice.expected * 100.0
-        )
-    };
+    let (answers, reason) = (choice.threshold.is_some(), stops_at(choice));
     let report = vec![
         format!("version {}: a classifier of {} answers", learner.version(), classifier.labels.len()),
         format!("{} n-grams are known", classifier.vocabulary.len()),

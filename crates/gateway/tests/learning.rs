@@ -629,3 +629,84 @@ async fn a_learned_call_of_a_tool_waits_for_an_operator_and_is_judged_like_any_o
     }
     assert_eq!(refused, 8);
 }
+
+/// A wish in free words, and what a model makes of it.
+fn wish(at: u64) -> (Value, Value) {
+    let draw = |what: u64, of: u64| {
+        let mixed = (at * 31 + what).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        ((mixed ^ (mixed >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 33) % of
+    };
+    let name = |what: u64| {
+        let syllables = ["ka", "lo", "mi", "ter", "san", "vel", "dro", "qui", "bar", "nos"];
+        let part = |place: u64| syllables[draw(what * 7 + place, 10) as usize];
+        format!("{}{}{}", part(1), part(2), part(3))
+    };
+    let (artist, list) = (name(1), name(2));
+    let (text, wanted) = match draw(9, 3) {
+        0 => (format!("add {artist} to my {list} playlist"), json!({ "artist": artist, "playlist": list })),
+        1 => (format!("add this song to my {list} playlist"), json!({ "artist": null, "playlist": list })),
+        _ => (
+            format!("please put a track by {artist} on {list}"),
+            json!({ "artist": artist, "playlist": list }),
+        ),
+    };
+    let system = "Give the artist and the playlist as JSON.";
+    let messages = json!([{ "role": "system", "content": system }, { "role": "user", "content": text }]);
+    (json!({ "model": "gpt-4o", "messages": messages }), wanted)
+}
+
+#[tokio::test]
+async fn pieces_of_free_words_are_learned_served_whole_and_executed_again_by_whoever_verifies() {
+    let wanted: std::collections::HashMap<String, Value> = (0..2_000)
+        .map(wish)
+        .map(|(body, wanted)| (body["messages"][1]["content"].to_string(), wanted))
+        .collect();
+    let upstream = Upstream::start(move |_, seen| {
+        let said = wanted[&seen.body["messages"][1]["content"].to_string()].to_string();
+        let choice = json!({ "index": 0, "message": { "role": "assistant", "content": said }, "finish_reason": "stop" });
+        let usage = json!({ "prompt_tokens": 40, "completion_tokens": 12, "total_tokens": 52 });
+        Act::Say(
+            200,
+            Vec::new(),
+            json!({
+                "id": "c", "object": "chat.completion", "created": 1, "model": "gpt-4o", "choices": [choice], "usage": usage,
+            }),
+        )
+    });
+    let models = served_by(&[("openai", &upstream.await, &[Wire::Chat])]);
+    let setup = Setup { models, ..Setup::protected() };
+    let work = Work { world: setup.start().await, at: 0, changed: Arc::default() };
+    let ask = async |at: u64| work.world.operate("POST", "/v1/chat/completions", &wish(at).0).await;
+    let mut at = 0;
+    while work.get("/api/v1/artifacts?state=eligible").await["artifacts"][0].is_null() {
+        for _ in 0..60 {
+            assert_eq!(ask(at).await.header("x-punk-route"), Some("live"));
+            at += 1;
+        }
+        work.tick().await;
+        assert!(at < 1_500, "not proven: {}", work.artifact().await);
+    }
+    let made = work.artifact().await;
+    assert_eq!(made["type"], "tagger", "{made}");
+    let id = made["id"].as_str().unwrap();
+    assert_eq!(work.post(&format!("/api/v1/artifacts/{id}/promote")).await.status, 200);
+
+    let mut served = None;
+    for at in at..at + 64 {
+        let reply = ask(at).await;
+        if reply.header("x-punk-route") == Some("artifact") {
+            let text = reply.json()["choices"][0]["message"]["content"].clone();
+            assert_eq!(serde_json::from_str::<Value>(text.as_str().unwrap()).unwrap(), wish(at).1);
+            served = Some(reply.header("x-punk-run-id").unwrap().to_owned());
+        }
+    }
+    let path = format!("/api/v1/runs/{}/evidence-packet", served.unwrap());
+    let packet = work.world.operate("GET", &path, &Value::Null).await.body;
+    let execute = |execution: &Execution<'_>| {
+        let Execution { engine, artifact, asked, answer } = *execution;
+        apprentice::reexecute(engine, artifact, asked.unwrap(), answer).map(Some)
+    };
+    let trusted = trust(&work.world, schema::TenantId::NIL);
+    let verified = ledger::packet::verify_with(&packet, &trusted, governance::replay, execute).unwrap();
+    assert!(verified.not_checked.is_empty(), "{:?}", verified.not_checked);
+}

@@ -18,7 +18,7 @@ pub struct Made {
     pub id: ArtifactId,
     /// The pattern it is made of.
     pub pattern: PatternId,
-    /// What makes it: `classifier`, `program`, `plan`, `imported`.
+    /// What makes it: `classifier`, `program`, `tagger`, `plan`, `imported`.
     pub kind: String,
     /// Its version, from 1.
     pub version: u32,

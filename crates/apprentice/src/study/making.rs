@@ -62,6 +62,7 @@ impl Study {
         if let Some(made) = &mut self.artifact {
             if version {
                 made.version += 1;
+                tutor.kind().clone_into(&mut made.kind);
                 if matches!(made.course.stage(), Stage::Promoted | Stage::Eligible) {
                     self.keep_program(tutor, place, out);
                 }
@@ -72,8 +73,8 @@ impl Study {
         if !attempt.answers {
             self.note(&attempt, "aborted", place.1, by, out);
             self.silent += 1;
-            // A classifier becomes sure with more of the same; what cannot be compiled now cannot be.
-            if tutor.kind() != "classifier" || self.silent >= MOST_SILENT {
+            // What is sure or not becomes sure with more of the same; what cannot be compiled now cannot be.
+            if !tutor.may_become_sure() || self.silent >= MOST_SILENT {
                 self.fail(tutor, &attempt.reason, place.1, out);
             }
             return;

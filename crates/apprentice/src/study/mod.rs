@@ -17,7 +17,7 @@ mod outcome;
 pub use made::{Changed, Correction, Evaluation, Made, Occasion, ProgramName, Version};
 pub use outcome::{AttemptMade, Negative, Outcome};
 
-use artifact::fingerprint::{digest, shape};
+use artifact::fingerprint::{digest, loose_shape};
 use learning::comparator::Comparator;
 use learning::course::Stage;
 use learning::pattern::{Observed, Pattern, State};
@@ -123,7 +123,7 @@ impl Study {
         self.pattern.observe(&Observed {
             request: lesson.request,
             answer: digest(&lesson.output),
-            shape: shape(&lesson.output),
+            shape: loose_shape(&lesson.output),
             cost: lesson.cost,
             latency: lesson.latency,
         });

@@ -6,7 +6,7 @@
 mod request;
 mod template;
 
-pub use request::{request, shape, tools};
+pub use request::{loose_shape, request, shape, tools};
 pub use template::{Piece, Template, Templates};
 
 use schema::Digest;

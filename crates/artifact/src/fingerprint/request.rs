@@ -30,6 +30,22 @@ pub fn shape(answer: &Value) -> Digest {
     digest(&outline(answer, 8))
 }
 
+/// The hash of an answer's shape, where fields that say something in words may be there or not: an object of texts is of one shape
+/// with one that has another text, none, or a list of them.
+#[must_use]
+pub fn loose_shape(answer: &Value) -> Digest {
+    let mut outline = outline(answer, 8);
+    if let Value::Object(fields) = &mut outline {
+        let optional = [json!("text"), json!("null"), json!([["text"]]), json!([[]])];
+        let before = fields.len();
+        fields.retain(|_, kind| !optional.contains(kind));
+        if fields.len() < before {
+            fields.insert("*".to_owned(), json!("texts"));
+        }
+    }
+    digest(&outline)
+}
+
 fn outline(value: &Value, depth: u8) -> Value {
     match value {
         Value::Null => json!("null"),
@@ -73,5 +89,20 @@ mod tests {
     fn a_shape_is_names_and_types_and_not_values() {
         assert_eq!(shape(&json!({ "a": 1, "b": ["x"] })), shape(&json!({ "b": ["y", "z"], "a": 2.5 })));
         assert_ne!(shape(&json!({ "a": 1 })), shape(&json!({ "a": "1" })));
+    }
+
+    #[test]
+    fn texts_that_are_there_or_not_are_one_loose_shape_and_numbers_are_not() {
+        let one = loose_shape(&json!({ "artist": "Ann", "list": "mine" }));
+        for same in
+            [json!({ "list": "x" }), json!({ "artist": null, "list": ["x", "y"] }), json!({ "list": [] })]
+        {
+            assert_eq!(loose_shape(&same), one, "{same}");
+        }
+        for other in
+            [json!({ "list": "x", "year": 4 }), json!({ "list": { "a": "x" } }), json!("x"), json!({})]
+        {
+            assert_ne!(loose_shape(&other), one, "{other}");
+        }
     }
 }

@@ -28,7 +28,7 @@ pub(crate) struct Artifact {
     pub(super) id: ArtifactId,
     pattern_id: PatternId,
     pub(super) state: ArtifactState,
-    /// What it is: `classifier`, `program`, `plan` (of tool calls), or `imported`.
+    /// What it is: `classifier`, `program`, `tagger` (of pieces of the input), `plan` (of tool calls), or `imported`.
     r#type: String,
     /// Its version, from 1; a new one is made when enough is new.
     pub(super) version: u32,

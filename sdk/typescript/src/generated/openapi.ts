@@ -10,7 +10,7 @@ export interface components {
              * @enum {string}
              */
             state: "shadow" | "eligible" | "promoted" | "quarantined" | "retired";
-            /** @description What it is: `classifier`, `program`, `plan` (of tool calls), or `imported`. */
+            /** @description What it is: `classifier`, `program`, `tagger` (of pieces of the input), `plan` (of tool calls), or `imported`. */
             type: string;
             /**
              * Format: uint32
