@@ -84,8 +84,8 @@ pub(super) fn align(
     if comparator.agree(&said, live) { Ok(gold) } else { Err(Unaligned::Otherwise) }
 }
 
-/// What fields say that are always there and not always a piece of the text: the value that each most often has then. Once or twice
-/// is an accident.
+/// What fields say that are always there and not always a piece of the text: the value that each has then, more often than all others
+/// together. Once or twice is an accident.
 pub(super) fn otherwise(samples: &[Sample]) -> Map<String, Value> {
     let Some(first) = samples.first().and_then(|sample| sample.output.as_object()) else { return Map::new() };
     let mut said = Map::new();
@@ -102,11 +102,9 @@ pub(super) fn otherwise(samples: &[Sample]) -> Map<String, Value> {
                 counts.entry(value.to_string()).or_insert((0, value)).0 += 1;
             }
         }
-        let most = counts.values().max_by_key(|(count, _)| *count);
-        if let Some((count, value)) = most
-            && is_always_there
-            && *count >= FEWEST
-        {
+        let all: usize = counts.values().map(|(count, _)| count).sum();
+        let most = counts.values().find(|(count, _)| count * 2 > all && *count >= FEWEST);
+        if let Some((_, value)) = most.filter(|_| is_always_there) {
             said.insert(field.clone(), (*value).clone());
         }
     }

@@ -34,6 +34,8 @@ pub struct TagLearner {
     seen: VecDeque<(Evidence, u32, bool)>,
     recent: VecDeque<Evidence>,
     fresh: usize,
+    /// How many samples there ever were.
+    learned: usize,
     version: u32,
     tagger: Tagger,
     choice: Choice,
@@ -44,7 +46,7 @@ const MOST_SAMPLES: usize = 8192;
 const MOST_SEEN: usize = 6144;
 const MOST_RECENT: usize = 2048;
 const MOST_VALUES: usize = 1 << 16;
-/// A version is made when one in so many samples is new; every sample is then learned again.
+/// A version is made when one in so many of all that was ever learned is new; every sample is then learned again.
 const GROWTH: usize = 8;
 const FEWEST_FRESH: usize = 40;
 const PASSES: u64 = 2;
@@ -118,7 +120,8 @@ impl TagLearner {
             self.oldest = (self.oldest + 1) % MOST_SAMPLES;
         }
         self.fresh += 1;
-        let due = self.fresh >= FEWEST_FRESH.max(self.samples.len() / GROWTH) && !self.fields.is_empty();
+        self.learned += 1;
+        let due = self.fresh >= FEWEST_FRESH.max(self.learned / GROWTH) && !self.fields.is_empty();
         if due {
             self.make_version(aim);
         }
