@@ -2,7 +2,7 @@
 //!
 //! `learning` decides and `artifact` answers; neither knows where runs come from. Here, each leaf of the log becomes [`News`]
 //! (`news.rs`), the news of one kind of work ([`Task`], `task.rs`) are folded into its [`Study`] (`study.rs`) with the help of a
-//! [`Tutor`] (`tutor.rs`), and a tick keeps what came of it (`tick.rs`, `stored.rs`). What serves is in memory on the [`Shelf`]; [`reexecute`] answers a recorded
+//! [`Tutor`] (`tutor/mod.rs`), and a tick keeps what came of it (`tick.rs`, `stored.rs`). What serves is in memory on the [`Shelf`]; [`reexecute`] answers a recorded
 //! request again, for whoever verifies.
 //!
 //! Start at [`Apprentice::tick`]. There is no way from here to a model, a tool or a permit to act: a shadow or a replay can only

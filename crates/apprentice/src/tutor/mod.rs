@@ -3,6 +3,10 @@
 //! A tutor first says what it thinks of a request, is then told what live said, and only then learns from it. Fed with the
 //! same lessons in the same order it is the same tutor, so it can be kept now and then and brought up to date by its lessons.
 
+mod attempt;
+
+pub(crate) use attempt::Attempt;
+
 use std::collections::VecDeque;
 
 use artifact::program::Program;
@@ -11,13 +15,14 @@ use learning::classify::Learner;
 use learning::comparator::Comparator;
 use learning::pattern::TaskClass;
 use learning::proof;
-use learning::synthesis::{Compiler, Sample, SynthesisAttempt, Verdict};
+use learning::synthesis::{Compiler, Sample};
 use learning::tag::Extractor;
-use learning::threshold::{Aim, Choice};
+use learning::threshold::Aim;
 use schema::RunId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use self::attempt::{classified, compiled, tagged};
 use crate::executable::Executable;
 use crate::plan;
 
@@ -88,21 +93,6 @@ pub struct Learned {
     pub version: bool,
     /// What the new version says of what is recorded, each judged by what had not learned it.
     pub replay: Option<proof::Attempt>,
-}
-
-/// An attempt to make an artifact.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Attempt {
-    /// Whether it can answer anything.
-    pub answers: bool,
-    /// Why, in a line.
-    pub reason: String,
-    /// What was done, line by line.
-    pub report: Vec<String>,
-    /// How many lessons it had.
-    pub samples: usize,
-    /// Of the newer lessons, the share of the answered ones that came out right.
-    pub holdout: Option<f64>,
 }
 
 /// Lessons that wait or are tried on; a program is compiled from more.
@@ -272,7 +262,9 @@ impl Tutor {
             }
         };
         self.engine = Engine::Tag { extractor: Box::new(extractor) };
-        attempt.report.push(format!("{}: a tagger learns it", attempt.reason));
+        let why =
+            if attempt.answers { "not every field has a deterministic program" } else { &attempt.reason };
+        attempt.report.push(format!("{why}: a tagger learns it"));
         let mut last =
             Attempt { answers: false, reason: "a tagger has begun to learn it".to_owned(), ..attempt };
         for sample in samples {
@@ -344,53 +336,4 @@ fn value_of(label: &str) -> Value {
 /// Whether a program says only a part of each answer.
 fn leaves_fields(made: &Artifact) -> bool {
     matches!(&made.program, Program::Fields { delegated, .. } if !delegated.is_empty())
-}
-
-/// Where what abstains stops answering, in a line.
-fn stops_at(choice: &Choice) -> String {
-    let (share, expected) = (choice.share * 100.0, choice.expected * 100.0);
-    if choice.threshold.is_some() {
-        format!("sure of {share:.0} % of the requests, of which {expected:.2} % are expected to differ")
-    } else {
-        format!("no threshold: the surest {share:.0} % are expected to differ in {expected:.2} %")
-    }
-}
-
-fn tagged(extractor: &Extractor) -> Attempt {
-    let choice = extractor.choice();
-    let (answers, reason) = (choice.threshold.is_some(), stops_at(choice));
-    let mut report =
-        vec![format!("version {}: a tagger of {}", extractor.version(), extractor.fields().join(", "))];
-    report.extend(extractor.alignment());
-    report.push(reason.clone());
-    let samples = extractor.sample_count();
-    Attempt { answers, reason, report, samples, holdout: answers.then_some(1.0 - choice.expected) }
-}
-
-fn classified(learner: &Learner) -> Attempt {
-    let (choice, classifier) = (learner.choice(), learner.classifier());
-    let (answers, reason) = (choice.threshold.is_some(), stops_at(choice));
-    let report = vec![
-        format!("version {}: a classifier of {} answers", learner.version(), classifier.labels.len()),
-        format!("{} n-grams are known", classifier.vocabulary.len()),
-        reason.clone(),
-    ];
-    let samples = classifier.support.len();
-    Attempt { answers, reason, report, samples, holdout: answers.then_some(1.0 - choice.expected) }
-}
-
-/// What the compiler says of an attempt. A plan of which a part is not known is none: nobody completes it.
-fn compiled(attempt: &SynthesisAttempt, whole: bool) -> Attempt {
-    let synthesized = attempt.outcome == Verdict::Synthesized;
-    let mut reason = attempt.reason.clone();
-    if synthesized && !whole {
-        reason = "an argument of a call has no deterministic program".to_owned();
-    }
-    Attempt {
-        answers: synthesized && whole,
-        reason,
-        report: attempt.report.iter().map(|line| line.replace('\u{1f}', " ")).collect(),
-        samples: attempt.sample_count,
-        holdout: attempt.holdout_accuracy,
-    }
 }
