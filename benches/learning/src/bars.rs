@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use artifact::fingerprint::Templates;
-use artifact::program::Input;
+use artifact::program::{Input, Limits, run};
 use artifact::text::stable_hash;
 use learning::tag::Gold;
 
@@ -147,18 +147,25 @@ fn fields(report: &mut Report, name: &str, rows: &[(String, Vec<Gold>)], seeds: 
 fn answers(report: &mut Report, utterances: &[data::Utterance], seeds: &[u64]) {
     let intents: BTreeSet<&str> = utterances.iter().map(|one| one.intent.as_str()).collect();
     let (mut all, mut served, mut wrong) = (0, 0, 0);
+    let mut slowest = 0.0_f64;
     for intent in intents {
         let rows = utterances.iter().filter(|one| one.intent == intent);
         let rows: Vec<_> = rows.map(|one| (one.text.clone(), one.gold.clone())).collect();
         for seed in seeds {
             let log = extraction::answer(&shuffled(&rows, *seed), 0.01);
             (all, served, wrong) = (all + log.all, served + log.served, wrong + log.wrong);
+            let program = log.extractor.program();
+            let cost = serving::median(&rows, |(text, _)| {
+                black_box(run(&program, &Input::new(text.as_str()), Limits::default()));
+            });
+            slowest = slowest.max(cost);
             report.notes.push(format!(
                 "SNIPS, whole answers of {intent}, seed {seed}: {} of {} served, {} of them wrong, promoted at {:?}",
                 log.served, log.all, log.wrong, log.promoted
             ));
         }
     }
+    report.bounded("an answer of a tagger, median of the slowest kind", slowest, 200.0, "µs");
     report.notes.push(format!(
         "SNIPS, whole answers: {} served, {} of those agree",
         percent(f64::from(served as u32) / f64::from(all.max(1) as u32)),

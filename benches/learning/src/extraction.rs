@@ -53,6 +53,7 @@ pub(crate) struct Answers {
     pub(crate) wrong: usize,
     /// When it was first promoted.
     pub(crate) promoted: Option<usize>,
+    pub(crate) extractor: Extractor,
 }
 
 /// So many answers are seen before it is known what kind of answers they are.
@@ -89,7 +90,7 @@ pub(crate) fn answer(rows: &[(String, Vec<Gold>)], disagreement: f64) -> Answers
         }
         extractor.learn((input, output), &reading, &comparator, course.aim());
     }
-    log
+    Answers { extractor, ..log }
 }
 
 /// What live would have answered.
