@@ -1,12 +1,12 @@
 //! A stream of texts to extract fields from: a field that is sure is served, the others go to the model; or an answer is served
 //! whole or not at all, as in the loop.
 
-use artifact::tag::object;
+use artifact::tag::Layout;
 use learning::comparator::Comparator;
 use learning::course::{Change, Course, Turn};
 use learning::synthesis::Sample;
 use learning::tag::{Extractor, Gold, TagLearner};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::stream::{KEY, terms};
 
@@ -96,5 +96,8 @@ pub(crate) fn answer(rows: &[(String, Vec<Gold>)], disagreement: f64) -> Answers
 /// What live would have answered.
 fn sample((text, gold): &(String, Vec<Gold>)) -> Sample {
     let pieces = gold.iter().map(|one| (one.field.as_str(), &text[one.start..one.end]));
-    Sample { input: text.clone(), output: Value::Object(object(pieces, &Map::new())) }
+    Sample {
+        input: text.clone(),
+        output: Value::Object(Layout::default().object(pieces).unwrap_or_default()),
+    }
 }

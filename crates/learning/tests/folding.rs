@@ -95,7 +95,7 @@ fn a_tagger_finds_what_live_found_and_is_rebuilt_the_same() {
     let learner = fold();
     let text = "please paint the shed number 7 green today";
     let program =
-        Program::Tag { tagger: Box::new(learner.tagger().clone()), otherwise: serde_json::Map::new() };
+        Program::Tag { tagger: Box::new(learner.tagger().clone()), layout: artifact::tag::Layout::default() };
     assert_eq!(
         run(&program, &Input::new(text), Limits::default()),
         Outcome::Answer(json!({ "colour": "green" }))
@@ -115,13 +115,15 @@ fn wish(at: u64) -> Sample {
         if draw(what, 3) == 0 { format!("{} {}", word(1), word(4)) } else { word(2) }
     };
     let (artist, list) = (name(1), name(2));
-    let (input, artist) = match draw(9, 4) {
-        0 => (format!("add {artist} to my {list} playlist"), Some(artist)),
-        1 => (format!("put something by {artist} on the playlist {list} please"), Some(artist)),
-        2 => (format!("add this song to my {list} playlist"), None),
-        _ => (format!("please add a track of {artist} to {list}"), Some(artist)),
+    let count = 2 + draw(5, 97);
+    let (input, artist, count) = match draw(9, 4) {
+        0 => (format!("add {artist} to my {list} playlist"), Some(artist), None),
+        1 => (format!("put something by {artist} on the playlist {list} please"), Some(artist), None),
+        2 => (format!("add this song to my {list} playlist"), None, None),
+        _ => (format!("please add {count} tracks of {artist} to {list}"), Some(artist), Some(count)),
     };
-    Sample { input, output: json!({ "intent": "AddToPlaylist", "artist": artist, "playlist": list }) }
+    let output = json!({ "intent": "AddToPlaylist", "artist": artist, "playlist": list, "count": count });
+    Sample { input, output }
 }
 
 fn extract(extractor: &mut Extractor, course: &mut Course, from: u64, to: u64) -> (usize, usize) {
@@ -177,7 +179,15 @@ fn whole_answers_made_of_pieces_are_promoted_and_hold_and_are_rebuilt_the_same()
     let says = |text: &str| run(&extractor.program(), &Input::new(text), Limits::default());
     assert_eq!(
         says("add kalo to my mimi playlist"),
-        Outcome::Answer(json!({ "intent": "AddToPlaylist", "artist": "kalo", "playlist": "mimi" }))
+        Outcome::Answer(
+            json!({ "intent": "AddToPlaylist", "artist": "kalo", "playlist": "mimi", "count": null })
+        )
+    );
+    assert_eq!(
+        says("please add 12 tracks of kalo to mimi"),
+        Outcome::Answer(
+            json!({ "intent": "AddToPlaylist", "artist": "kalo", "playlist": "mimi", "count": 12 })
+        )
     );
     // Nothing is answered that lacks a field which usually is there, or has words that are nowhere else.
     for strange in

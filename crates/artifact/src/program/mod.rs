@@ -17,11 +17,11 @@ pub use run::{Abstention, Input, Limits, Outcome, run};
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::classify::Classifier;
 use crate::normal::Read;
-use crate::tag::Tagger;
+use crate::tag::{Layout, Tagger};
 
 /// A program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -73,9 +73,9 @@ pub enum Program {
         /// The tagger. Outermost, fields that it is not sure of are left to a small model; elsewhere there is no answer then. One that
         /// knows of whole answers gives none that may lack a field.
         tagger: Box<Tagger>,
-        /// What fields say that are not found, or are no pieces of the input. A field that is neither found nor here is left out.
-        #[serde(default, skip_serializing_if = "Map::is_empty")]
-        otherwise: Map<String, Value>,
+        /// What becomes of the pieces.
+        #[serde(default, skip_serializing_if = "Layout::is_plain")]
+        layout: Layout,
     },
     /// Two numbers into one.
     Arithmetic {

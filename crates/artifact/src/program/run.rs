@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::{Call, Operation, Part, Program};
 use crate::normal::as_value;
-use crate::tag::{Tagger, object};
+use crate::tag::{Layout, Tagger};
 use crate::text::words;
 use crate::token::{Kind, Token, tokens};
 
@@ -142,8 +142,8 @@ pub fn run(program: &Program, input: &Input, limits: Limits) -> Outcome {
             Ok(object) => Outcome::Answer(object),
         };
     }
-    if let Program::Tag { tagger, otherwise } = program {
-        return match walk.tag(tagger, otherwise) {
+    if let Program::Tag { tagger, layout } = program {
+        return match walk.tag(tagger, layout) {
             Err(why) => Outcome::Abstain(why),
             Ok((found, unsure)) if unsure.is_empty() => Outcome::Answer(Value::Object(found)),
             Ok((found, unsure)) => Outcome::Partial(found, unsure),
@@ -189,7 +189,7 @@ impl Walk<'_> {
                 let label = classifier.answer(self.input.text()).ok_or(Abstention::Unsure)?;
                 self.keep(serde_json::from_str(label).unwrap_or_else(|_| Value::from(label)))
             }
-            Program::Tag { tagger, otherwise } => match self.tag(tagger, otherwise)? {
+            Program::Tag { tagger, layout } => match self.tag(tagger, layout)? {
                 (found, unsure) if unsure.is_empty() => Ok(Value::Object(found)),
                 _ => Err(Abstention::Unsure),
             },
@@ -209,7 +209,7 @@ impl Walk<'_> {
     fn tag(
         &mut self,
         tagger: &Tagger,
-        otherwise: &Map<String, Value>,
+        layout: &Layout,
     ) -> Result<(Map<String, Value>, Vec<String>), Abstention> {
         let text = self.input.text();
         let reading = tagger.read(text);
@@ -230,8 +230,9 @@ impl Walk<'_> {
         if unsure.is_empty() && tagger.whole.is_some() && !tagger.is_whole(&reading) {
             return Err(Abstention::Unsure);
         }
-        let said = if unsure.is_empty() { otherwise } else { &Map::new() };
-        let found = object(pieces.into_iter(), said);
+        let partly = Layout { reads: layout.reads.clone(), ..Layout::default() };
+        let layout = if unsure.is_empty() { layout } else { &partly };
+        let found = layout.object(pieces.into_iter()).ok_or(Abstention::NotFound)?;
         self.bytes = self.bytes.checked_sub(size_of_all(&found)).ok_or(Abstention::Exhausted)?;
         Ok((found, unsure.into_iter().map(str::to_owned).collect()))
     }

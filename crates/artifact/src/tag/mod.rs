@@ -5,14 +5,14 @@
 //! the scores small.
 
 mod features;
-mod object;
+mod layout;
 mod weights;
 mod whole;
 
 pub use features::{FEATURES, features};
-pub use object::object;
+pub use layout::Layout;
 pub use weights::Weights;
-pub use whole::{Reading, WHOLE_EVIDENCE, Whole, WholeEvidence, together_hash};
+pub use whole::{Reading, UNKNOWN, WHOLE_EVIDENCE, Whole, WholeEvidence, together_hash};
 
 use serde::{Deserialize, Serialize};
 

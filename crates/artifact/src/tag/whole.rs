@@ -17,12 +17,17 @@ pub const WHOLE_EVIDENCE: usize = 12;
 /// What is weighed into the trust in a whole answer.
 pub type WholeEvidence = [f32; WHOLE_EVIDENCE];
 
+/// Where [`WholeEvidence`] has the share of words that are in no field and not known.
+pub const UNKNOWN: usize = 4;
+
 /// What is known of whole answers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Whole {
     /// Hashes of the words that were met outside of every field, sorted.
     #[serde(with = "packed::hashes")]
     pub known: Vec<u64>,
+    /// The largest share of words that may be in no field and not be known.
+    pub most_unknown: f32,
     /// Hashes of the fields that were found together, sorted, with how often they were.
     pub together: Vec<(u64, u32)>,
     /// How the evidence is weighed; the constant comes last.
@@ -40,7 +45,8 @@ pub struct Reading {
     pub evidence: WholeEvidence,
     /// All of it weighed.
     pub trust: f32,
-    /// Whether live has found just these fields before, and all of the text was looked at.
+    /// Whether live has found just these fields before, in texts with as many words that belong to none and are not known; and all of
+    /// the text was looked at.
     pub is_familiar: bool,
 }
 
@@ -67,7 +73,7 @@ impl Tagger {
         let evidence = whole.evidence(&words, &tagged, &spans, times);
         Reading {
             trust: weigh(&whole.trust, &evidence),
-            is_familiar: times > 0 && words.len() < MOST_WORDS,
+            is_familiar: times > 0 && evidence[UNKNOWN] <= whole.most_unknown && words.len() < MOST_WORDS,
             spans,
             evidence,
         }

@@ -6,14 +6,15 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use artifact::classify::weigh;
+use artifact::normal::Read;
 use artifact::program::Program;
-use artifact::tag::{Reading, Whole, WholeEvidence, object, together_hash};
+use artifact::tag::{Layout, Reading, UNKNOWN, Whole, WholeEvidence, together_hash};
 use artifact::text::words;
 use artifact::word_hash;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::align::{align, otherwise};
+use super::align::{align, layout};
 use super::{Gold, TagLearner};
 use crate::classify::logistic;
 use crate::comparator::Comparator;
@@ -24,8 +25,8 @@ use crate::threshold::{Aim, Choice, Compared, Steering, choose};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Extractor {
     learner: TagLearner,
-    /// What fields say that are not found.
-    otherwise: Map<String, Value>,
+    /// What becomes of the pieces.
+    layout: Layout,
     /// What was thought of whole texts, whether it was right, and for how many requests each stands.
     seen: VecDeque<(WholeEvidence, bool, f32)>,
     recent: VecDeque<WholeEvidence>,
@@ -45,6 +46,11 @@ const MOST_REASONS: usize = 32;
 const MOST_STOOD_FOR: f32 = 4.0;
 /// The part of the promise that serving uses: this trust is fitted on the very answers that it is judged by.
 const ROOM: f64 = 0.8;
+/// An answer that is itself as likely to differ as one in twenty is not given, however right all others are: where nearly everything is
+/// right, the few that are strange do not show in the mean.
+const LEAST_TRUST: f32 = 3.0;
+/// What is right of the newest comparisons says how strange a text may be.
+const NEWEST: usize = 512;
 /// The share of answers that have to be made of pieces of their text for a tagger to be tried.
 const LEAST_ALIGNED: f64 = 0.6;
 
@@ -54,7 +60,7 @@ impl Extractor {
     /// # Errors
     /// Too few of the answers are made of pieces of their inputs.
     pub fn for_answers_like(samples: &[Sample], comparator: &Comparator) -> Result<Self, Vec<String>> {
-        let mut tried = Self { otherwise: otherwise(samples), ..Self::default() };
+        let mut tried = Self { layout: layout(samples), ..Self::default() };
         let mut pieces = 0;
         for Sample { input, output } in samples {
             pieces += tried.aligned(input, output, comparator).map_or(0, |gold| gold.len());
@@ -62,7 +68,7 @@ impl Extractor {
         if pieces == 0 || (tried.aligned as f64) < LEAST_ALIGNED * samples.len() as f64 {
             return Err(tried.alignment());
         }
-        Ok(Self { otherwise: tried.otherwise, ..Self::default() })
+        Ok(Self { layout: tried.layout, ..Self::default() })
     }
 
     /// What the version in force makes of `text`. Every request is told, so that it knows what is common.
@@ -84,7 +90,7 @@ impl Extractor {
     /// The answer that `reading` of `text` makes, if it is sure of all of it.
     #[must_use]
     pub fn answer(&self, text: &str, reading: &Reading) -> Option<Value> {
-        self.learner.tagger().is_whole(reading).then(|| self.put_together(text, reading))
+        self.put_together(text, reading).filter(|_| self.learner.tagger().is_whole(reading))
     }
 
     /// Learns that live answered `live` to `text`, of which the version in force had made `reading`. Says whether there is a new version.
@@ -96,7 +102,8 @@ impl Extractor {
         aim: Aim,
     ) -> bool {
         if !reading.spans.is_empty() {
-            self.compared(reading, comparator.agree(&self.put_together(text, reading), live));
+            let said = self.put_together(text, reading);
+            self.compared(reading, said.is_some_and(|said| comparator.agree(&said, live)));
         }
         let Some(gold) = self.aligned(text, live, comparator) else { return false };
         for span in &reading.spans {
@@ -113,7 +120,7 @@ impl Extractor {
     /// The version in force.
     #[must_use]
     pub fn program(&self) -> Program {
-        Program::Tag { tagger: Box::new(self.learner.tagger().clone()), otherwise: self.otherwise.clone() }
+        Program::Tag { tagger: Box::new(self.learner.tagger().clone()), layout: self.layout.clone() }
     }
 
     /// How many versions there were.
@@ -145,15 +152,16 @@ impl Extractor {
     pub fn alignment(&self) -> Vec<String> {
         let all = self.aligned + self.unaligned.values().sum::<u64>();
         let mut lines = vec![format!("{} of {all} answers are made of pieces of their inputs", self.aligned)];
-        let told =
-            self.otherwise.iter().map(|(field, value)| format!("{field}: {value} where nothing is found"));
-        lines.extend(told);
+        let reads = self.layout.reads.iter();
+        lines.extend(reads.map(|(field, read)| format!("{field}: read as {}", word(*read))));
+        let otherwise = self.layout.otherwise.iter();
+        lines.extend(otherwise.map(|(field, value)| format!("{field}: {value} where nothing is found")));
         lines.extend(self.unaligned.iter().map(|(why, times)| format!("{why}, {times} times")));
         lines
     }
 
     fn aligned(&mut self, text: &str, live: &Value, comparator: &Comparator) -> Option<Vec<Gold>> {
-        match align(text, live, &self.otherwise, comparator) {
+        match align(text, live, &self.layout, comparator) {
             Ok(gold) => {
                 self.aligned += 1;
                 Some(gold)
@@ -168,12 +176,12 @@ impl Extractor {
         }
     }
 
-    fn put_together(&self, text: &str, reading: &Reading) -> Value {
+    fn put_together(&self, text: &str, reading: &Reading) -> Option<Value> {
         let fields = self.fields();
         let pieces = reading.spans.iter().filter_map(|span| {
             Some((fields.get(span.field as usize)?.as_str(), text.get(span.start..span.end)?))
         });
-        Value::Object(object(pieces, &self.otherwise))
+        self.layout.object(pieces).map(Value::Object)
     }
 
     fn compared(&mut self, reading: &Reading, agreed: bool) {
@@ -203,8 +211,13 @@ impl Extractor {
             .collect();
         let recent = self.recent.iter().map(|evidence| weigh(&trust, evidence)).collect();
         self.choice = choose(&compared, recent, aim.within(ROOM), self.steering.inflation());
+        self.choice.threshold = self.choice.threshold.map(|least| least.max(LEAST_TRUST));
+        let right = rows.iter().rev().take(NEWEST).filter(|(_, agreed, _)| *agreed);
+        let strangest = right.map(|(evidence, ..)| evidence[UNKNOWN]).fold(0.0, f32::max);
+        let most_unknown = strangest * 1.25 + 0.02;
         let (known, together) = self.met_before();
-        self.learner.know_whole(Whole { known, together, trust, threshold: self.choice.threshold });
+        let threshold = self.choice.threshold;
+        self.learner.know_whole(Whole { known, most_unknown, together, trust, threshold });
     }
 
     /// The words that were outside of every field, and the fields that were found together.
@@ -222,5 +235,17 @@ impl Extractor {
         known.sort_unstable();
         known.dedup();
         (known, together.into_iter().collect())
+    }
+}
+
+const fn word(read: Read) -> &'static str {
+    match read {
+        Read::Text => "it is",
+        Read::Lower => "lower case",
+        Read::Upper => "upper case",
+        Read::Number => "a number",
+        Read::Amount => "an amount",
+        Read::Currency => "a currency",
+        Read::Date => "a date",
     }
 }
