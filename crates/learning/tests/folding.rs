@@ -127,6 +127,16 @@ fn wish(at: u64) -> Sample {
 }
 
 fn extract(extractor: &mut Extractor, course: &mut Course, from: u64, to: u64) -> (usize, usize) {
+    extract_from(wish, extractor, course, from, to)
+}
+
+fn extract_from(
+    wish: fn(u64) -> Sample,
+    extractor: &mut Extractor,
+    course: &mut Course,
+    from: u64,
+    to: u64,
+) -> (usize, usize) {
     let (mut served, mut wrong) = (0, 0);
     for at in from..to {
         let Sample { input, output } = wish(at);
@@ -195,6 +205,28 @@ fn whole_answers_made_of_pieces_are_promoted_and_hold_and_are_rebuilt_the_same()
     {
         assert!(!matches!(says(strange), Outcome::Answer(_)), "{strange}: {:?}", tagger.read(strange));
     }
+}
+
+/// Wishes as ever, but a fifth of them have a field that nobody has heard of, in words that were never said.
+fn late_wish(at: u64) -> Sample {
+    let Sample { input, mut output } = wish(at);
+    if !at.is_multiple_of(5) {
+        return Sample { input, output };
+    }
+    let mood = ["gloomy", "cheerful", "sleepy", "furious"][(mix(at * 11) % 4) as usize];
+    output["mood"] = json!(mood);
+    Sample { input: format!("{input} for a {mood} evening"), output }
+}
+
+#[test]
+fn a_field_that_appears_after_promotion_is_not_left_out_of_what_is_served() {
+    let samples: Vec<Sample> = (0..40).map(wish).collect();
+    let mut extractor = Extractor::for_answers_like(&samples, &Comparator::Exact).unwrap();
+    let mut course = course();
+    extract(&mut extractor, &mut course, 0, 1000);
+    assert_eq!(course.stage(), learning::course::Stage::Promoted, "{}", course.gates());
+    let (served, wrong) = extract_from(late_wish, &mut extractor, &mut course, 1000, 3000);
+    assert!(served >= 800 && wrong * 100 <= served, "{served} served, {wrong} wrong");
 }
 
 #[test]
