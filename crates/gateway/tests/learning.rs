@@ -709,4 +709,14 @@ async fn pieces_of_free_words_are_learned_served_whole_and_executed_again_by_who
     let trusted = trust(&work.world, schema::TenantId::NIL);
     let verified = ledger::packet::verify_with(&packet, &trusted, governance::replay, execute).unwrap();
     assert!(verified.not_checked.is_empty(), "{:?}", verified.not_checked);
+
+    let file = work.get(&format!("/api/v1/artifacts/{id}/export")).await;
+    let tenant = work.world.operate("POST", "/api/v1/tenants", &json!({ "name": "other" })).await.json();
+    let key = work.world.key(&json!({ "name": "k", "admin": true, "tenant": tenant["tenant"]["id"] })).await;
+    let body = json!({ "program": file["program"], "origin": file["origin"] });
+    let imported = work.world.with(&key, "POST", "/api/v1/artifacts/import", &body).await;
+    assert_eq!(imported.status, 201, "{imported:?}");
+    let path = format!("/api/v1/artifacts/{}/export", imported.json()["artifact"]["id"].as_str().unwrap());
+    let again = work.world.with(&key, "GET", &path, &Value::Null).await.json();
+    assert_eq!(again["program"], file["program"], "it travels as it is");
 }
