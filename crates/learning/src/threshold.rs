@@ -40,13 +40,15 @@ impl Choice {
 
 /// Thresholds that are tried, so many requests apart.
 const STEPS: usize = 96;
-/// How many disagreements the trust's own expectation is worth.
-const PRIOR: f64 = 3.0;
+/// What the trust expects is worth one disagreement for so many that it was learned from, within these bounds: where hardly
+/// anything ever differed, it knows no more than its few rows.
+const LEARNED_FROM: f64 = 50.0;
+const WORTH_OF_TRUST: (f64, f64) = (0.5, 10.0);
 /// Added to what the trust expects: log-odds have no floor, and live answers do.
 const FLOOR: f64 = 0.001;
 
 /// In standard deviations, how far from what is expected the truth is supposed to be while serving.
-const CAUTION: f64 = 2.0;
+const CAUTION: f64 = 1.2;
 
 /// What a threshold is for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -113,15 +115,17 @@ pub fn choose(compared: &[Compared], mut recent: Vec<f32>, aim: Aim, inflation: 
             step.expected += expected(*trust);
         }
     }
+    let differed = compared.iter().filter(|one| !one.agreed).count();
+    let prior = (differed as f64 / LEARNED_FROM).clamp(WORTH_OF_TRUST.0, WORTH_OF_TRUST.1);
     let mut choice = Choice { threshold: None, expected: 1.0, share: 0.0, off: 1.0 };
     let mut above = Step::default();
     for (step, edge) in steps.iter().zip(&edges) {
         above.add(step);
         // Comparisons that stand for many are fewer than they count.
         let (disagreed, foreseen) = (above.disagreed * above.worth(), above.foreseen * above.worth());
-        let off = (disagreed + PRIOR) / (foreseen + PRIOR);
+        let off = (disagreed + prior) / (foreseen + prior);
         // Few comparisons leave much doubt, and many leave little: that, and no fixed part of the promise, is the room.
-        let doubted = inflation * doubted(disagreed + PRIOR);
+        let doubted = inflation * doubted(disagreed + prior);
         let here = Choice {
             threshold: Some(*edge),
             expected: above.expected / above.recent * off,
@@ -149,6 +153,9 @@ fn doubted(count: f64) -> f64 {
     (1.0 - 1.0 / (9.0 * count) + CAUTION / (3.0 * count.sqrt())).powi(3)
 }
 
+/// So many disagreements as expected are supposed to have been seen already: two audits that differ in a row are often chance.
+const SLOWNESS: f64 = 12.0;
+
 /// What came of earlier choices: if answers above the threshold differed more often than expected, the next choice expects more.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Steering {
@@ -167,7 +174,7 @@ impl Steering {
     /// How many times more often than expected answers differed.
     #[must_use]
     pub fn inflation(&self) -> f64 {
-        ((self.seen + 4.0) / (self.expected + 4.0)).clamp(0.8, 4.0)
+        ((self.seen + SLOWNESS) / (self.expected + SLOWNESS)).clamp(0.5, 4.0)
     }
 }
 

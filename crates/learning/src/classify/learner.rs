@@ -26,8 +26,6 @@ pub struct Learner {
     seen: VecDeque<Seen>,
     recent: VecDeque<Evidence>,
     fresh: usize,
-    /// Sure requests since the last one that was learned from.
-    unheard: f32,
     version: u32,
     classifier: Classifier,
     choice: Choice,
@@ -40,17 +38,11 @@ pub struct Learner {
 struct Sample {
     reading: Reading,
     label: u32,
-    /// Of what is served only audits are heard of: each of those stands for the requests that were served around it.
-    stands_for: f32,
 }
 
 /// Samples that are kept to learn from, the newest; comparisons that trust is learned from; requests that say how common a trust is.
 const MOST_SAMPLES: usize = 8192;
 const MOST_SEEN: usize = 3072;
-/// How much an opinion of a former version counts beside one of the version in force.
-const FORMER: f32 = 1.0;
-/// No sample stands for more requests.
-const MOST_STOOD_FOR: f32 = 4.0;
 const MOST_RECENT: usize = 1024;
 /// A version is made when one in so many of all that was ever learned is new, and at least this many are.
 const GROWTH: usize = 20;
@@ -63,9 +55,6 @@ impl Learner {
     /// What the version in force thinks of `text`. Every request is told, so that the learner knows what is common.
     pub fn meet(&mut self, text: &str) -> Option<Opinion> {
         let opinion = self.classifier.judge(text)?;
-        if self.classifier.is_sure(&opinion) {
-            self.unheard += 1.0;
-        }
         self.recent.push_back(opinion.evidence);
         if self.recent.len() > MOST_RECENT {
             self.recent.pop_front();
@@ -76,19 +65,16 @@ impl Learner {
     /// Learns that live answered `label` to `text`, of which the version in force had `opinion`. Versions are for `aim`.
     /// Says whether there is a new version.
     pub fn learn(&mut self, text: &str, label: &str, opinion: Option<&Opinion>, aim: Aim) -> bool {
-        let mut stands_for = 1.0;
         if let Some(opinion) = opinion {
             let agreed = self.classifier.labels.get(opinion.label as usize).is_some_and(|said| said == label);
             if self.classifier.is_sure(opinion) {
                 self.steering.compared(&self.choice, agreed);
-                stands_for = std::mem::take(&mut self.unheard).clamp(1.0, MOST_STOOD_FOR);
             }
             self.seen.push_back(Seen {
                 evidence: opinion.evidence,
                 label: opinion.label,
                 rival: opinion.rival,
                 agreed,
-                counts: FORMER * stands_for,
             });
             if self.seen.len() > MOST_SEEN {
                 self.seen.pop_front();
@@ -96,7 +82,7 @@ impl Learner {
         }
         let Some(index) = self.index_of(label) else { return false };
         self.counts[index] += 1;
-        let sample = Sample { reading: read(text), label: index as u32, stands_for };
+        let sample = Sample { reading: read(text), label: index as u32 };
         if self.samples.len() < MOST_SAMPLES {
             self.samples.push(sample);
         } else {
@@ -169,13 +155,12 @@ impl Learner {
             threshold: None,
         };
         let rows = self.judged_apart(&fitted);
-        let crossed = rows.len();
         let trust = trust::learn(&rows, self.seen.make_contiguous(), &self.classifier.trust);
+        // What former versions said of the same requests is no second look at them: only what this one says counts.
         let compared: Vec<Compared> = rows
             .iter()
-            .chain(&self.seen)
             .zip(&trust.in_seen)
-            .map(|(seen, trust)| Compared { trust: *trust, agreed: seen.agreed, counts: seen.counts })
+            .map(|(seen, trust)| Compared { trust: *trust, agreed: seen.agreed, counts: 1.0 })
             .collect();
         let recent = self.recent.iter().map(|evidence| weigh(&trust.weights, evidence)).collect();
         self.choice = choose(&compared, recent, aim, self.steering.inflation());
@@ -183,7 +168,7 @@ impl Learner {
         let is_complete = self.labels.len() < MOST_LABELS;
         self.replay = match (aim, self.choice.threshold) {
             (Aim::Prove(most), Some(least)) if is_complete => {
-                let sure = compared[..crossed].iter().filter(|one| one.trust >= least);
+                let sure = compared.iter().filter(|one| one.trust >= least);
                 Some(Attempt::replay(sure.map(|one| (one.agreed, self.choice.expects(one.trust))), most))
             }
             _ => None,
@@ -202,13 +187,7 @@ impl Learner {
             let vector = self.classifier.vocabulary.vector_apart(&sample.reading);
             let opinion = self.classifier.judge_with(fitted.without(index), &vector, Some(index))?;
             let agreed = opinion.label == sample.label;
-            Some(Seen {
-                evidence: opinion.evidence,
-                label: opinion.label,
-                rival: opinion.rival,
-                agreed,
-                counts: sample.stands_for,
-            })
+            Some(Seen { evidence: opinion.evidence, label: opinion.label, rival: opinion.rival, agreed })
         });
         judged.collect()
     }

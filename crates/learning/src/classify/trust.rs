@@ -14,8 +14,6 @@ pub(crate) struct Seen {
     pub(crate) label: u32,
     pub(crate) rival: u32,
     pub(crate) agreed: bool,
-    /// How much it counts.
-    pub(crate) counts: f32,
 }
 
 /// What was learned about trust.
@@ -41,7 +39,7 @@ const OWN: usize = EVIDENCE - 4;
 pub(crate) fn learn(crossed: &[Seen], former: &[Seen], start: &[f32]) -> Trust {
     let all = || crossed.iter().chain(former);
     let mut rows: Vec<([f32; EVIDENCE], bool, f32)> =
-        all().map(|one| (with_standing(own(one), 0.0, 0.0), one.agreed, one.counts)).collect();
+        all().map(|one| (with_standing(own(one), 0.0, 0.0), one.agreed, 1.0)).collect();
     let plain = logistic::fit(&rows, &[]);
     let (ours, theirs) = rows.split_at_mut(crossed.len());
     // The same requests are in both, so neither may tell the other.
@@ -67,7 +65,7 @@ struct Records {
 fn told(seen: &[Seen], rows: &mut [([f32; EVIDENCE], bool, f32)], plain: &[f32]) -> Records {
     let mut records = Records::default();
     for (one, row) in seen.iter().zip(rows) {
-        let part = Excess::of(weigh(plain, &row.0), one.agreed, one.counts);
+        let part = Excess::of(weigh(plain, &row.0), one.agreed);
         let label = records.by_label.entry(one.label).or_default();
         let pair = records.by_pair.entry((one.label, one.rival)).or_default();
         row.0 = with_standing(own(one), label.ln(), pair.ln());
@@ -91,9 +89,9 @@ struct Excess {
 }
 
 impl Excess {
-    fn of(trust: f32, agreed: bool, counts: f32) -> Self {
+    fn of(trust: f32, agreed: bool) -> Self {
         let trust = f64::from(trust);
-        let sure = f64::from(counts) / (1.0 + (1.5 - trust).exp());
+        let sure = 1.0 / (1.0 + (1.5 - trust).exp());
         Self { seen: if agreed { 0.0 } else { sure }, expected: sure / (1.0 + trust.exp()) }
     }
 
@@ -119,7 +117,7 @@ mod tests {
             evidence[0] = 1.0 + (mix(at ^ 0x77) % 100) as f32 / 100.0;
             evidence[1] = evidence[0] / 2.0;
             let (label, agreed) = ((mix(at) % 3) as u32, !mix(at ^ 0xabc).is_multiple_of(50));
-            Seen { evidence, label, rival: (label + 1) % 3, agreed, counts: 1.0 }
+            Seen { evidence, label, rival: (label + 1) % 3, agreed }
         };
         let seen: Vec<Seen> = (0..3000).map(row).collect();
         let trust = learn(&seen, &[], &[]);
