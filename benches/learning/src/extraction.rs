@@ -4,6 +4,7 @@
 use artifact::tag::Layout;
 use learning::comparator::Comparator;
 use learning::course::{Change, Course, Turn};
+use learning::proof::Means;
 use learning::synthesis::Sample;
 use learning::tag::{Extractor, Gold, TagLearner};
 use serde_json::Value;
@@ -13,7 +14,7 @@ use crate::stream::{KEY, terms};
 /// Fields in all, served, and served wrongly.
 pub(crate) fn extract(rows: &[(String, Vec<Gold>)], disagreement: f64) -> (usize, usize, usize, TagLearner) {
     let mut learner = TagLearner::default();
-    let mut course = Course::new(terms(disagreement));
+    let mut course = Course::new(terms(disagreement, Means::Shadow));
     let (mut all, mut served, mut wrong) = (0, 0, 0);
     for (at, (text, gold)) in rows.iter().enumerate() {
         all += gold.len();
@@ -68,7 +69,7 @@ pub(crate) fn answer(rows: &[(String, Vec<Gold>)], disagreement: f64) -> Answers
     else {
         return log;
     };
-    let mut course = Course::new(terms(disagreement));
+    let mut course = Course::new(terms(disagreement, Means::Shadow));
     for (at, Sample { input, output }) in samples.iter().enumerate() {
         let reading = extractor.meet(input);
         if let Some(said) = extractor.answer(input, &reading) {

@@ -4,6 +4,7 @@ use artifact::program::{Input, Outcome};
 use artifact::text::mix;
 use learning::comparator::Comparator;
 use learning::course::{Change, Course, Turn};
+use learning::proof::Means;
 use learning::synthesis::{Compiler, Sample};
 use serde_json::json;
 
@@ -134,7 +135,7 @@ pub(crate) fn mail(seed: u64, at: u64) -> Sample {
 /// A stream of `count` mails: what became of each, when it was promoted, and the compiler at the end.
 pub(crate) fn serve(seed: u64, count: usize) -> (Vec<Done>, Option<usize>, Compiler) {
     let mut compiler = Compiler::new(Comparator::Exact);
-    let mut course = Course::new(terms(0.01));
+    let mut course = Course::new(terms(0.01, Means::Shadow));
     let (mut done, mut promoted) = (Vec::with_capacity(count), None);
     for at in 0..count {
         let sample = mail(seed, at as u64);

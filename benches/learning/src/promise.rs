@@ -2,6 +2,7 @@
 
 use artifact::text::mix;
 use learning::course::{Change, Course, Turn};
+use learning::proof::Means;
 
 use crate::data::{Labelled, draw};
 use crate::stream::{KEY, terms};
@@ -18,7 +19,7 @@ pub(crate) struct Life {
 
 /// An artifact whose answers differ with chance `before`, and with chance `after` once `jump` requests were served.
 pub(crate) fn live(seed: u64, before: f64, after: f64, jump: usize, most_served: usize, most: usize) -> Life {
-    let mut course = Course::new(terms(0.01));
+    let mut course = Course::new(terms(0.01, Means::Shadow));
     let mut life = Life::default();
     for at in 0..most as u64 {
         if life.served >= most_served {

@@ -2,7 +2,7 @@
 
 use learning::classify::Learner;
 use learning::course::{Change, Course, Terms, Turn};
-use learning::proof::Promise;
+use learning::proof::{Means, Promise};
 
 use crate::data::Labelled;
 
@@ -31,14 +31,15 @@ pub(crate) struct Log {
 
 pub(crate) const KEY: u64 = 0x005e_c2e7;
 
-pub(crate) fn terms(disagreement: f64) -> Terms {
-    Terms { promise: Promise { disagreement, ..Promise::default() }, auto_promote: true, side_effects: 0 }
+pub(crate) fn terms(disagreement: f64, means: Means) -> Terms {
+    let promise = Promise { disagreement, ..Promise::default() };
+    Terms { promise, means, auto_promote: true, side_effects: 0 }
 }
 
 /// Serves `rows`; what is in `late` is mixed into the rest once there was a promotion.
 pub(crate) fn classify(mut rows: Vec<Labelled>, late: Vec<Labelled>, disagreement: f64, seed: u64) -> Log {
     let mut log = Log::default();
-    let mut course = Course::new(terms(disagreement));
+    let mut course = Course::new(terms(disagreement, Means::Replay));
     let mut late = Some(late).filter(|late| !late.is_empty());
     let mut at = 0;
     while at < rows.len() {

@@ -185,6 +185,7 @@ async fn artifact(world: &World, tenant: TenantId, pattern: &str, mark: &str) ->
     let id = schema::ArtifactId::new(1_000, bytes);
     let terms = learning::course::Terms {
         promise: learning::proof::Promise::default(),
+        means: learning::proof::Means::Shadow,
         auto_promote: false,
         side_effects: 0,
     };

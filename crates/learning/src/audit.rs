@@ -8,9 +8,9 @@ use artifact::text::{mix, stable_hash};
 use serde::{Deserialize, Serialize};
 
 /// At the end one of so many is audited.
-pub const STEADY: u64 = 14;
+pub const STEADY: u64 = 13;
 /// After a disagreement so many are compared, one after the other.
-const SUSPICION: u32 = 16;
+const SUSPICION: u32 = 24;
 /// And after requests have become strange, so many.
 const STRANGE: u32 = 48;
 

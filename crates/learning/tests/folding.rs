@@ -5,7 +5,7 @@ use artifact::text::mix;
 use learning::classify::Learner;
 use learning::comparator::Comparator;
 use learning::course::{Course, Terms, Turn};
-use learning::proof::Promise;
+use learning::proof::{Means, Promise};
 use learning::synthesis::{Compiler, Sample, Verdict};
 use learning::tag::{Extractor, Gold, TagLearner};
 use learning::threshold::Aim;
@@ -42,7 +42,12 @@ fn classify(learner: &mut Learner, course: &mut Course, from: u64, to: u64) -> V
 }
 
 fn course() -> Course {
-    Course::new(Terms { promise: Promise::default(), auto_promote: true, side_effects: 0 })
+    Course::new(Terms {
+        promise: Promise::default(),
+        means: Means::Shadow,
+        auto_promote: true,
+        side_effects: 0,
+    })
 }
 
 #[test]

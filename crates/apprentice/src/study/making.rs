@@ -98,8 +98,12 @@ impl Study {
     pub(super) fn make(&mut self, tutor: &Tutor, (_, at): (RunId, Timestamp), replayed: (u64, u64)) {
         let number = self.before.to_be_bytes();
         // Whether what is proven serves by itself is decided elsewhere, and comes as an order.
-        let terms =
-            Terms { promise: Promise::default(), auto_promote: false, side_effects: self.side_effects };
+        let terms = Terms {
+            promise: Promise::default(),
+            means: tutor.means(),
+            auto_promote: false,
+            side_effects: self.side_effects,
+        };
         self.artifact = Some(Made {
             id: ArtifactId::new(at.as_millis(), ten(&[b"artifact", self.id.as_bytes(), &number])),
             pattern: self.id,

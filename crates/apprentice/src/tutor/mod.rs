@@ -133,6 +133,15 @@ impl Tutor {
         }
     }
 
+    /// How what it makes is to be proven: only a classifier says of what is recorded what it had not learned.
+    #[must_use]
+    pub const fn means(&self) -> proof::Means {
+        match self.engine {
+            Engine::Classify { .. } => proof::Means::Replay,
+            _ => proof::Means::Shadow,
+        }
+    }
+
     /// Whether what knows no answer yet may know some after more of the same.
     #[must_use]
     pub const fn may_become_sure(&self) -> bool {

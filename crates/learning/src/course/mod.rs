@@ -44,7 +44,7 @@ impl Course {
     pub fn new(terms: Terms) -> Self {
         Self {
             stage: Stage::Shadow,
-            proof: Proof::default(),
+            proof: Proof::new(terms.means),
             audit: Audit::default(),
             audited: Tally::default(),
             watch: watch(&terms),

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::proof::Promise;
+use crate::proof::{Means, Promise};
 
 /// Where an artifact stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,6 +48,9 @@ pub enum Change {
 pub struct Terms {
     /// What has to be proven.
     pub promise: Promise,
+    /// How it is to be proven.
+    #[serde(default)]
+    pub means: Means,
     /// Whether an artifact that passes every gate serves without being asked for.
     pub auto_promote: bool,
     /// The highest side-effect level of what the artifact answers; above zero an operator has to promote.

@@ -1,9 +1,14 @@
 //! What holds for every course.
 
 use super::*;
+use crate::proof::Means;
 
 fn course(auto_promote: bool, side_effects: u8) -> Course {
-    Course::new(Terms { promise: Promise::default(), auto_promote, side_effects })
+    by(Means::Shadow, auto_promote, side_effects)
+}
+
+fn by(means: Means, auto_promote: bool, side_effects: u8) -> Course {
+    Course::new(Terms { promise: Promise::default(), means, auto_promote, side_effects })
 }
 
 fn agree(course: &mut Course, times: usize) -> Option<Change> {
@@ -16,7 +21,7 @@ fn agree(course: &mut Course, times: usize) -> Option<Change> {
 #[test]
 fn nothing_is_served_before_it_is_proven() {
     let mut course = course(true, 0);
-    for at in 0..340_u64 {
+    for at in 0..320_u64 {
         assert_eq!(course.turn(1, &at.to_be_bytes()), Turn::Compare);
         assert_eq!(course.compared(true, 0.0), None);
     }
