@@ -15,7 +15,7 @@ use crate::failure::Failure;
 const TO_SEE: u64 = 40;
 /// How many tickets there are between two looks of the learner.
 const ROUND: u64 = 60;
-/// A proof takes some 360 comparisons; after so many rounds something is wrong.
+/// A proof takes some 330 comparisons; after so many rounds something is wrong.
 const MOST_ROUNDS: u64 = 30;
 /// How often a job is looked for that has been asked for, and how long it has in between.
 const MOST_LOOKS: u32 = 240;

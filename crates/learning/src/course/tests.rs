@@ -105,7 +105,8 @@ fn when_requests_become_strange_answers_are_compared_for_a_while() {
 #[test]
 fn a_replay_proves_the_first_time_and_never_after_a_demotion() {
     let replay = Attempt::replay(std::iter::repeat_n((true, 0.0), 600), 0.01);
-    let mut course = course(true, 0);
+    assert_eq!(course(true, 0).replayed(replay), None, "that was not to be its proof");
+    let mut course = by(Means::Replay, true, 0);
     assert_eq!(course.replayed(replay), Some(Change::Promoted));
     course.roll_back();
     assert_eq!(course.replayed(replay), None);
