@@ -96,7 +96,8 @@ pub struct Attempt {
     pub number: u32,
     /// What it saw.
     pub tally: Tally,
-    /// Its part of the doubt.
+    /// Its part of the doubt. One that was kept without proves nothing.
+    #[serde(default)]
     part: f64,
     staked: f64,
     lost: f64,
@@ -137,6 +138,7 @@ impl Attempt {
 /// the doubt, so whichever succeeds first has proven it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Proof {
+    #[serde(default)]
     means: Means,
     attempts: Vec<Attempt>,
     begun: u32,
