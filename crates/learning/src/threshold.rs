@@ -4,6 +4,7 @@
 //! how many requests have that trust is known from all recent ones.
 //! The choice proves nothing: it is made from the past, and [`crate::proof`] counts what comes of it afterwards.
 
+use artifact::classify::weigh;
 use serde::{Deserialize, Serialize};
 
 /// One opinion that was compared.
@@ -15,6 +16,18 @@ pub struct Compared {
     pub agreed: bool,
     /// How much it counts; older ones may count less.
     pub counts: f32,
+}
+
+impl Compared {
+    /// Rows of evidence, whether each agreed and how much it counts, with the trust that these weights say.
+    pub(crate) fn weighed<const N: usize>(rows: &[([f32; N], bool, f32)], trust: &[f32]) -> Vec<Self> {
+        let weighed = rows.iter().map(|(evidence, agreed, counts)| Self {
+            trust: weigh(trust, evidence),
+            agreed: *agreed,
+            counts: *counts,
+        });
+        weighed.collect()
+    }
 }
 
 /// What the evidence says about where to stop.

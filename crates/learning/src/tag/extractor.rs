@@ -201,14 +201,7 @@ impl Extractor {
         let before =
             self.learner.tagger().whole.as_ref().map(|whole| whole.trust.clone()).unwrap_or_default();
         let trust = logistic::fit(rows, &before);
-        let compared: Vec<Compared> = rows
-            .iter()
-            .map(|(evidence, agreed, counts)| Compared {
-                trust: weigh(&trust, evidence),
-                agreed: *agreed,
-                counts: *counts,
-            })
-            .collect();
+        let compared = Compared::weighed(rows, &trust);
         let recent = self.recent.iter().map(|evidence| weigh(&trust, evidence)).collect();
         self.choice = choose(&compared, recent, aim.within(ROOM), self.steering.inflation());
         self.choice.threshold = self.choice.threshold.map(|least| least.max(LEAST_TRUST));

@@ -211,14 +211,7 @@ impl TagLearner {
             })
             .collect();
         let trust = logistic::fit(&rows, &self.tagger.trust);
-        let compared: Vec<Compared> = rows
-            .iter()
-            .map(|(evidence, agreed, counts)| Compared {
-                trust: weigh(&trust, evidence),
-                agreed: *agreed,
-                counts: *counts,
-            })
-            .collect();
+        let compared = Compared::weighed(&rows, &trust);
         let recent = self.recent.iter().map(|evidence| weigh(&trust, evidence)).collect();
         self.choice = choose(&compared, recent, aim.within(ROOM), self.steering.inflation());
         self.tagger.fields.clone_from(&self.fields);
