@@ -145,7 +145,7 @@ fn measure_part(model: &str, part: &Part, count: &impl Fn(&str) -> u64) -> (u64,
             let inner = result.content.iter().map(|part| measure_part(model, part, count).0);
             (4 + inner.sum::<u64>(), true)
         }
-        Part::Foreign { value } => (count(&value.to_string()), true),
+        Part::Foreign { value } | Part::Beside { value } => (count(&value.to_string()), true),
     }
 }
 

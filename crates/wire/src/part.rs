@@ -58,6 +58,12 @@ pub enum Part {
         /// As it was sent.
         value: Value,
     },
+    /// The same, which stood beside what was said: an item between messages (Responses), a call or a sound of a message
+    /// (Chat). What it calls itself does not tell it from the former: an item may bear the name of a part.
+    Beside {
+        /// As it was sent.
+        value: Value,
+    },
 }
 
 impl Part {

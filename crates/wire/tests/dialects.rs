@@ -315,6 +315,24 @@ fn fields_that_are_not_known_pass_on_their_own_wire() {
 }
 
 #[test]
+fn what_is_not_known_stays_where_it_stood_whatever_it_is_called() {
+    let file = json!({ "type": "input_file", "filename": "a.pdf", "file_data": "no data" });
+    let screen = json!({ "type": "screen", "id": "s_1" });
+    let said = json!({ "type": "message", "role": "assistant", "content": [screen] });
+    let body = json!({ "model": "gpt-5", "input": [file, said, { "type": "later_output", "x": 1 }] });
+    assert_eq!(there_and_back(Wire::Responses, &body), body);
+
+    let call = json!({ "id": "call_1", "type": "custom", "custom": { "name": "sql", "input": "select 1" } });
+    let said = json!({ "role": "assistant", "content": [screen], "tool_calls": [call], "audio": { "id": "a" } });
+    let body = json!({ "model": "gpt-5", "messages": [said] });
+    assert_eq!(there_and_back(Wire::Chat, &body), body);
+}
+
+fn there_and_back(wire: Wire, body: &Value) -> Value {
+    wire.write_request(&wire.read_request(body).unwrap()).unwrap().body
+}
+
+#[test]
 fn what_a_stream_calls_nonsense_is_broken() {
     let mut reader = Wire::Chat.reader();
     for data in ["{", "nonsense", "{\"choices\":[{\"index\":4000000000}]}"] {

@@ -65,7 +65,8 @@ impl Discretion {
                     | Part::Image { .. }
                     | Part::File { .. }
                     | Part::RedactedThinking { .. }
-                    | Part::Foreign { .. } => continue,
+                    | Part::Foreign { .. }
+                    | Part::Beside { .. } => continue,
                 };
                 let Some(other) = self.outgoing(text, spelling, lexicon, looked)? else { continue };
                 let choice = &mut told.get_or_insert_with(|| answer.clone()).choices[index];

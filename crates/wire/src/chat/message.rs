@@ -119,7 +119,7 @@ fn read_assistant(message: &At<'_>) -> Result<Vec<Part>, Refused> {
     let empty = |part: &Part| part.as_text() == Some("") && !calls.is_empty();
     parts.extend(content.into_iter().flatten().filter(|part| !empty(part)));
     parts.extend(refusal.map(|text| Part::Refusal { text }));
-    parts.extend(audio.map(|value| Part::Foreign { value }));
+    parts.extend(audio.map(|value| Part::Beside { value }));
     parts.append(&mut calls);
     Ok(parts)
 }
@@ -128,7 +128,7 @@ fn read_call(call: &At<'_>) -> Result<Part, Refused> {
     call.object()?;
     let kind = call.get("type").map_or(Ok("function"), |kind| kind.text())?.to_owned();
     if kind != "function" {
-        return Ok(Part::Foreign { value: call.value.clone() });
+        return Ok(Part::Beside { value: call.value.clone() });
     }
     let function = call.need("function", "an object with a name and arguments")?;
     function.object()?;
@@ -223,12 +223,11 @@ impl Write<'_> {
                 }
                 Part::Refusal { text } => refusal.get_or_insert_with(String::new).push_str(text),
                 Part::ToolCall(call) => calls.push(write_call(call)),
-                Part::Foreign { value } if self.request.wire == Wire::Chat => match value.get("audio") {
+                Part::Beside { value } if self.request.wire == Wire::Chat => match value.get("audio") {
                     Some(audio) if value.get("type").is_none() => {
                         message.insert("audio".to_owned(), audio.clone());
                     }
-                    _ if value.get("id").is_some() => calls.push(value.clone()),
-                    _ => content.push(value.clone()),
+                    _ => calls.push(value.clone()),
                 },
                 part => content.push(self.part(part)?),
             }
@@ -284,7 +283,7 @@ impl Write<'_> {
             }
             Part::Refusal { text } => Ok(json!({ "type": "refusal", "refusal": text })),
             Part::Foreign { value } if self.request.wire == Wire::Chat => Ok(value.clone()),
-            Part::Foreign { value } => unsaid(&extra::kind_of(value)),
+            Part::Foreign { value } | Part::Beside { value } => unsaid(&extra::kind_of(value)),
             Part::ToolCall(_) => unsaid("a tool call of the user"),
             Part::ToolResult(_) => unsaid("a tool result of the assistant"),
             Part::Thinking { .. } | Part::RedactedThinking { .. } => unsaid("a thought of the user"),

@@ -512,7 +512,7 @@ fn write_part(
             block
         }
         Part::Foreign { value } if request.wire == Wire::Messages => value.clone(),
-        Part::Foreign { value } => return Err(unsaid(&extra::kind_of(value))),
+        Part::Foreign { value } | Part::Beside { value } => return Err(unsaid(&extra::kind_of(value))),
     }))
 }
 

@@ -60,7 +60,7 @@ fn read_item(item: &At<'_>) -> Result<Option<Message>, Refused> {
             Some(thought) => thought,
             None => return Ok(None),
         },
-        _ => Part::Foreign { value: item.value.clone() },
+        _ => Part::Beside { value: item.value.clone() },
     };
     let role = if kind.ends_with("_output") { Role::User } else { Role::Assistant };
     Ok(Some(Message { role, parts: vec![part] }))
@@ -161,7 +161,7 @@ impl Write<'_> {
         for part in parts {
             match part {
                 Part::ToolResult(result) => self.result(result)?,
-                Part::Foreign { value } if self.is_item(value) => self.items.push(value.clone()),
+                Part::Beside { value } => self.items.push(value.clone()),
                 part => said.push(part.clone()),
             }
         }
@@ -196,7 +196,7 @@ impl Write<'_> {
                     self.left_out.push("thinking".to_owned());
                     continue;
                 }
-                Part::Foreign { value } if self.is_item(value) => Some(value.clone()),
+                Part::Beside { value } => Some(value.clone()),
                 part => {
                     said.push(part.clone());
                     None
@@ -219,12 +219,6 @@ impl Write<'_> {
         let content = self.content(role, parts)?;
         self.items.push(json!({ "type": "message", "role": role, "content": content }));
         Ok(())
-    }
-
-    /// Items stand beside messages, parts in them.
-    fn is_item(&self, value: &Value) -> bool {
-        let kind = value.get("type").and_then(Value::as_str).unwrap_or("item_reference");
-        self.request.wire == Wire::Responses && !kind.starts_with("input_") && !kind.starts_with("output_")
     }
 
     fn content(&mut self, role: &str, parts: &[Part]) -> Result<Value, Refused> {
@@ -270,7 +264,7 @@ impl Write<'_> {
                 Ok(file)
             }
             Part::Foreign { value } if self.request.wire == Wire::Responses => Ok(value.clone()),
-            Part::Foreign { value } => unsaid(&extra::kind_of(value)),
+            Part::Foreign { value } | Part::Beside { value } => unsaid(&extra::kind_of(value)),
             Part::ToolCall(_) => unsaid("a tool call of the user"),
             Part::ToolResult(_) => unsaid("a tool result of the assistant"),
             Part::Thinking { .. } | Part::RedactedThinking { .. } => unsaid("a thought of the user"),
