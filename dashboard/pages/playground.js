@@ -44,12 +44,16 @@ function Chat({ here, models: known }) {
 /** @typedef {{ content: string | null, reply: string | null, route: string | null, runId?: string, costUsd?: number | null, savedUsd?: number, latencyMs?: number, model?: string, live?: boolean }} Said */
 
 // What is being said survives that a new conversation gets its address while its first answer comes.
-/** @type {{ id: string | null, content: string, model: string } | null} */
+/** @type {{ conversation: any, content: string, model: string } | null} */
 let handedOver = null;
 
 /** @param {{ id: string | null, models: string[], begun: (id: string) => void, changed: () => void }} props */
 function Conversation({ id, models: known, begun, changed }) {
-  const detail = useLoad(async (signal) => (id ? get(`/api/v1/conversations/${part(id)}`, {}, signal) : { conversation: null, turns: [] }), [id]);
+  const detail = useLoad(async (signal) => {
+    // Asked for while its first answer comes, the gateway may or may not know that turn already: it would stand here twice.
+    if (handedOver?.conversation.id === id) return { conversation: handedOver?.conversation, turns: [] };
+    return id ? get(`/api/v1/conversations/${part(id)}`, {}, signal) : { conversation: null, turns: [] };
+  }, [id]);
   const [model, setModel] = useState(/** @type {string | null} */ (null));
   const [system, setSystem] = useState("");
   const [draft, setDraft] = useState("");
@@ -60,6 +64,7 @@ function Conversation({ id, models: known, begun, changed }) {
   const turns = [...(detail.data?.turns ?? []), ...extra];
   const usual = detail.data?.conversation?.model || known[0] || "gpt-4o";
   const asked = model?.trim() || usual;
+  const waits = busy || (id !== null && !detail.data);
   useEffect(() => { end.current?.scrollIntoView({ block: "end" }); }, [turns.length, extra[extra.length - 1]?.reply]);
 
   async function speak(/** @type {string} */ to, /** @type {string} */ content, /** @type {string} */ by) {
@@ -80,7 +85,7 @@ function Conversation({ id, models: known, begun, changed }) {
     setBusy(false);
   }
   useEffect(() => {
-    if (!handedOver || handedOver.id !== id) return;
+    if (!handedOver || handedOver.conversation.id !== id) return;
     const { content, model: by } = handedOver;
     handedOver = null;
     if (id) speak(id, content, by);
@@ -89,13 +94,13 @@ function Conversation({ id, models: known, begun, changed }) {
   async function submit(/** @type {Event} */ event) {
     event.preventDefault();
     const content = draft.trim();
-    if (!content || busy) return;
+    if (!content || waits) return;
     setDraft("");
     if (id) return speak(id, content, asked);
     setBusy(true);
     try {
       const { conversation } = await post("/api/v1/conversations", { model: asked, system: system.trim() || null });
-      handedOver = { id: conversation.id, content, model: asked };
+      handedOver = { conversation, content, model: asked };
       begun(conversation.id);
     } catch (problem) { setError(problem); setDraft(content); setBusy(false); }
     return undefined;
@@ -110,7 +115,7 @@ function Conversation({ id, models: known, begun, changed }) {
       ${!id && html`<${TextField} label="Instructions" rows=${2} value=${system} onInput=${setSystem} placeholder="You are a support agent. Answer in one sentence." />`}
       <label class="visually-hidden" for="message">Message</label><textarea id="message" class="input" rows=${3} placeholder="Where is my parcel?" value=${draft} onInput=${(/** @type {Event} */ event) => setDraft(/** @type {HTMLTextAreaElement} */ (event.target).value)}
         onKeyDown=${(/** @type {KeyboardEvent} */ event) => { if (event.key === "Enter" && !event.shiftKey && !event.isComposing) submit(event); }} />
-      <div class="row wrap between"><${ModelField} label="Model" value=${model ?? usual} models=${known} onInput=${setModel} /><button type="submit" class="button primary" disabled=${busy || !draft.trim()}><${Icon} name="send" />Send</button></div></form></section>`;
+      <div class="row wrap between"><${ModelField} label="Model" value=${model ?? usual} models=${known} onInput=${setModel} /><button type="submit" class="button primary" disabled=${waits || !draft.trim()}><${Icon} name="send" />Send</button></div></form></section>`;
 }
 
 /** @param {{ turn: Said }} props */

@@ -1,7 +1,7 @@
 // The keyboard: `g` and a letter goes to a page, `/` searches, `j` and `k` move, `?` says all of that.
 //
 // Pages add their own keys with useKeys; the newest wins, so a dialog is not overheard by the page below it.
-import { useEffect } from "../view.js";
+import { useLayoutEffect } from "../view.js";
 
 /** @typedef {Record<string, (event: KeyboardEvent) => void>} Keys */
 
@@ -34,9 +34,13 @@ addEventListener("keydown", (event) => {
   }
 });
 
-/** @param {Keys} keys @param {unknown[]} inputs */
+/**
+ * Registered with the very change of the page that shows them: an effect after painting would leave a moment in which a
+ * quick `j` `j` `Enter` still meets the keys of before.
+ * @param {Keys} keys @param {unknown[]} inputs
+ */
 export function useKeys(keys, inputs) {
-  useEffect(() => {
+  useLayoutEffect(() => {
     layers.push(keys);
     return () => { layers.splice(layers.indexOf(keys), 1); };
   }, inputs);
