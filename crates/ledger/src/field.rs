@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use schema::Digest;
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::canonical::{self, CanonicalError};
@@ -18,7 +19,7 @@ use crate::transcript::{Spot, Transcript};
 pub struct Salt([u8; 16]);
 
 /// A field as it travels: with its value, or with nothing but the digest that the chain committed to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Field {
     /// Shown.
@@ -28,18 +29,59 @@ pub enum Field {
 }
 
 /// A value and its salt.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Disclosed {
     salt: Salt,
     value: Said,
 }
 
 /// The explicit marker in place of a value.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Withheld {
     withheld: Digest,
+}
+
+/// Its members say which of the two it is. Told from them as they come, a long value is read once, and not kept aside to be tried as
+/// one and then as the other.
+impl<'de> Deserialize<'de> for Field {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Field;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a field: its salt and its value, or that it is withheld")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Field, A::Error> {
+                let (mut salt, mut value, mut withheld) = (None, None, None);
+                while let Some(member) = members.next_key()? {
+                    let is_second = match member {
+                        Member::Salt => salt.replace(members.next_value()?).is_some(),
+                        Member::Value => value.replace(members.next_value()?).is_some(),
+                        Member::Withheld => withheld.replace(members.next_value()?).is_some(),
+                    };
+                    if is_second {
+                        return Err(A::Error::custom("a member of a field is there twice"));
+                    }
+                }
+                match (salt, value, withheld) {
+                    (Some(salt), Some(value), None) => Ok(Field::Disclosed(Disclosed { salt, value })),
+                    (None, None, Some(withheld)) => Ok(Field::Withheld(Withheld { withheld })),
+                    _ => Err(A::Error::custom("a field has a salt and a value, or is withheld")),
+                }
+            }
+        }
+        deserializer.deserialize_map(Members)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "lowercase")]
+enum Member {
+    Salt,
+    Value,
+    Withheld,
 }
 
 impl Field {
@@ -206,11 +248,7 @@ impl FromStr for Salt {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        const WANTED: &str = "expected 32 lower-case hex digits";
-        // A digest reads exactly twice as many digits by the same rules.
-        let digest: Digest = format!("{text}{}", "0".repeat(32)).parse().map_err(|_| WANTED)?;
-        let (bytes, _) = digest.as_bytes().split_first_chunk().ok_or(WANTED)?;
-        Ok(Self(*bytes))
+        schema::read_hex(text).map(Self).ok_or("expected 32 lower-case hex digits")
     }
 }
 schema::serde_as_text!(Salt);

@@ -36,7 +36,7 @@ pub use api_key::{ApiKey, GatewayMode, Scope};
 pub use approval::{Approval, ApprovalStatus, Decision, Vote};
 pub use audit::AuditEvent;
 pub use day::Day;
-pub use digest::{Digest, DigestError, write_hex};
+pub use digest::{Digest, DigestError, read_hex, write_hex};
 pub use event::{Seq, TraceEvent};
 pub use id::{
     ApiKeyId, ApprovalId, ArtifactId, AuditId, BudgetId, ConversationId, CredentialId, EventId, ExceptionId,
@@ -46,10 +46,11 @@ pub use id::{
 pub use money::MicroUsd;
 pub use network::{Network, NetworkError};
 pub use run::{
-    ArtifactDetails, CacheDetails, GhostRoute, PassedRoute, Route, RouteExplanation, Run, RunKind, RunStatus,
-    Usage,
+    ArtifactDetails, CacheDetails, Completion, GhostRoute, PassedRoute, Route, RouteExplanation, Run,
+    RunKind, RunStatus, Usage,
 };
 pub use side_effect::{SideEffect, SideEffectLevel, SideEffectStatus};
 pub use tenant::Tenant;
+pub use text::read_text;
 pub use time::{Timestamp, TimestampError};
 pub use verdict::{Effect, Verdict};

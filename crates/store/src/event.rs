@@ -17,4 +17,13 @@ pub trait EventStore: Send + Sync {
 
     /// The events of `run` past `after`, oldest first, at most `limit`. An unknown run is empty.
     async fn events(&self, run: RunId, after: Seq, limit: NonZeroU32) -> Result<Vec<Event>, StoreError>;
+
+    /// All events of each of `runs`, for whoever reads many: one wait for all of them where the store can.
+    async fn whole_runs(&self, runs: &[RunId]) -> Result<Vec<Vec<Event>>, StoreError> {
+        let mut whole = Vec::with_capacity(runs.len());
+        for run in runs {
+            whole.push(self.events(*run, Seq::START, NonZeroU32::MAX).await?);
+        }
+        Ok(whole)
+    }
 }

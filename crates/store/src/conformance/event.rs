@@ -66,6 +66,24 @@ pub async fn events_are_read_in_order_past_a_place_and_up_to_a_limit(store: &dyn
     }
 }
 
+pub async fn whole_runs_are_read_in_the_order_that_they_are_asked_for(store: &dyn Store) {
+    let (corner, elsewhere) = (Corner::of(store), Corner::of(store));
+    let mut told = Vec::new();
+    for size in [2, 40, 1] {
+        let mut story = corner.story();
+        let append = story.go_on(size);
+        told.push((story.run, append.events.to_vec()));
+        corner.append([append]).await.unwrap();
+    }
+    let mut theirs = elsewhere.story();
+    elsewhere.append([theirs.go_on(3)]).await.unwrap();
+    let asked = [told[1].0, theirs.run, told[2].0, corner.fresh(), told[0].0, told[1].0];
+    let read = corner.tenant.whole_runs(&asked).await.unwrap();
+    let ours = |at: usize| told[at].1.clone();
+    assert_eq!(read, [ours(1), Vec::new(), ours(2), Vec::new(), ours(0), ours(1)], "and nobody else's");
+    assert!(corner.tenant.whole_runs(&[]).await.unwrap().is_empty());
+}
+
 pub async fn a_stale_append_changes_nothing(store: &dyn Store) {
     let corner = Corner::of(store);
     let mut story = corner.story();

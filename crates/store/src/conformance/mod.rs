@@ -71,6 +71,7 @@ macro_rules! suite {
             an_unknown_run_is_empty
             an_event_reads_back_as_it_was_written
             events_are_read_in_order_past_a_place_and_up_to_a_limit
+            whole_runs_are_read_in_the_order_that_they_are_asked_for
             a_stale_append_changes_nothing
             events_that_do_not_continue_the_run_are_refused
             all_of_a_commit_is_there_or_none_of_it

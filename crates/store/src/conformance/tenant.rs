@@ -125,6 +125,7 @@ async fn sight(tenant: &dyn TenantStore, run: RunId, jobs: [JobId; 2]) -> String
     let most = limit(1000);
     let mut seen = vec![
         format!("{:?}", tenant.events(run, Seq::START, most).await.unwrap()),
+        format!("{:?}", tenant.whole_runs(&[run]).await.unwrap().concat()),
         format!("{:?}", tenant.run(run).await.unwrap()),
         format!("{:?}", tenant.runs(&RunFilter::ALL, None, most).await.unwrap()),
         format!("{:?}", tenant.runs(&RunFilter::ALL, Some(run), most).await.unwrap()),

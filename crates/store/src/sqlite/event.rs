@@ -70,6 +70,15 @@ impl EventStore for SqliteTenant {
         };
         self.store.inner.read(read).await
     }
+
+    async fn whole_runs(&self, runs: &[RunId]) -> Result<Vec<Vec<Event>>, StoreError> {
+        let (tenant, inner, runs) = (self.tenant, self.store.inner.clone(), runs.to_vec());
+        let read = move |connection: &Connection| {
+            let whole = |run| read(connection, Some(&inner.keys), tenant, run, Seq::START, usize::MAX);
+            runs.into_iter().map(whole).collect()
+        };
+        self.store.inner.read(read).await
+    }
 }
 
 /// After an erasure: the key must not linger in the log.

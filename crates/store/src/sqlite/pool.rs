@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Condvar, Mutex, PoisonError};
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::row::unavailable;
@@ -75,6 +76,8 @@ pub(super) fn read_only(path: &Path) -> rusqlite::Result<Connection> {
     connection.busy_timeout(std::time::Duration::from_secs(10))?;
     connection.pragma_update(None, "cell_size_check", true)?;
     connection.pragma_update(None, "cache_size", CACHE)?;
+    // A plan that depended on the values would be made again with every one of them.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(32);
     Ok(connection)
 }

@@ -8,8 +8,8 @@ use std::hash::{BuildHasher as _, RandomState};
 
 use schema::{RunId, SubjectId, TenantId};
 
-/// So many runs are remembered, twice: some minutes of a busy hour.
-const MOST: usize = 131_072;
+/// So many runs are remembered, twice: some seconds at full load, minutes of a busy hour, and half a megabyte each.
+const MOST: usize = 28_672;
 
 /// What has begun, and what is erased.
 pub(super) struct Claims {
