@@ -50,11 +50,26 @@ pub fn words(text: &str) -> Vec<Word> {
 /// A hash that is the same on every machine and in every version: FNV-1a, finished by a mixer.
 #[must_use]
 pub fn stable_hash(seed: u64, bytes: &[u8]) -> u64 {
-    let mut hash = 0xcbf2_9ce4_8422_2325 ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    for byte in bytes {
-        hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    StableHash::new(seed).with(bytes).end()
+}
+
+/// [`stable_hash`], piece by piece: whoever hashes texts with one beginning reads it once.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StableHash(u64);
+
+impl StableHash {
+    pub(crate) const fn new(seed: u64) -> Self {
+        Self(0xcbf2_9ce4_8422_2325 ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
-    mix(hash)
+
+    pub(crate) fn with(self, bytes: &[u8]) -> Self {
+        let add = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        Self(bytes.iter().fold(self.0, add))
+    }
+
+    pub(crate) const fn end(self) -> u64 {
+        mix(self.0)
+    }
 }
 
 /// Spreads the bits of a number over all of it.

@@ -77,6 +77,19 @@ impl Means {
         }
     }
 
+    /// What a look at a replay of `compared` answers weighs, after one at a replay of `before`, so that all together weigh at most what the
+    /// replay may use of the doubt. The first weighs half: what never differs is proven then. The others weigh by how much has come since.
+    fn weight_of_look(self, before: u64, compared: u64) -> f64 {
+        let reached = |compared: u64| (compared.clamp(FIRST_LOOK, LAST_LOOK) as f64).ln();
+        let all = reached(LAST_LOOK) - reached(FIRST_LOOK);
+        let half = 0.5 * self.replay();
+        match (before, compared) {
+            (_, ..FIRST_LOOK) => 0.0,
+            (..FIRST_LOOK, _) => half + half * (reached(compared) - reached(FIRST_LOOK)) / all,
+            _ => half * (reached(compared) - reached(before)).max(0.0) / all,
+        }
+    }
+
     /// The part of the doubt that the `attempt`-th attempt of one pattern may use, from 1, so that all together use at most all of
     /// it. The first has most of what the replay leaves: most of what can be proven is proven by one of the two.
     fn part(self, attempt: u32) -> f64 {
@@ -105,10 +118,10 @@ pub struct Attempt {
 
 impl Attempt {
     /// A replay: what one version, made without them, says of recorded requests. Each is told with whether it agreed and how
-    /// probable it was that it would not.
+    /// probable it was that it would not. It proves nothing until it is looked at.
     #[must_use]
     pub fn replay(compared: impl Iterator<Item = (bool, f64)>, disagreement: f64) -> Self {
-        let mut replay = Self::new(0, Means::Replay.replay());
+        let mut replay = Self::new(0, 0.0);
         for (agreed, expected) in compared {
             replay.add(agreed, stake(expected, disagreement));
         }
@@ -127,6 +140,11 @@ impl Attempt {
         }
     }
 
+    /// What a stake of one has become: one at most on average, if `disagreement` is what differs.
+    fn won(&self, disagreement: f64) -> f64 {
+        (disagreement * self.staked - self.lost).exp()
+    }
+
     /// The most that the mean disagreement can be, but for this attempt's part of `doubt`. One while little was compared.
     #[must_use]
     pub fn bound(&self, doubt: f64) -> f64 {
@@ -142,8 +160,11 @@ pub struct Proof {
     means: Means,
     attempts: Vec<Attempt>,
     begun: u32,
-    /// The newest replay. What was once found wanting is not proven by the past again.
+    /// The replay that was looked at last. What was once found wanting is not proven by the past again.
     replay: Option<Attempt>,
+    /// How much the largest replay that was looked at had compared, and what all looks have won, by their weights.
+    #[serde(default)]
+    looked: (u64, f64),
     is_anew: bool,
 }
 
@@ -151,12 +172,16 @@ pub struct Proof {
 const MOST_ATTEMPTS: usize = 6;
 /// Comparisons between the beginnings of two attempts.
 const BETWEEN: u64 = 100;
+/// Replays of fewer answers than this cannot prove anything yet, and those of more do not prove what these did not.
+const FIRST_LOOK: u64 = 400;
+const LAST_LOOK: u64 = 6400;
 
 impl Proof {
     /// Nothing is proven yet.
     #[must_use]
     pub fn new(means: Means) -> Self {
-        Self { means, attempts: vec![Attempt::new(1, means.part(1))], begun: 1, replay: None, is_anew: false }
+        let attempts = vec![Attempt::new(1, means.part(1))];
+        Self { means, attempts, begun: 1, replay: None, looked: (0, 0.0), is_anew: false }
     }
 
     /// Counts one comparison, of an answer that was expected to differ with chance `expected` if `promise` is kept.
@@ -171,11 +196,25 @@ impl Proof {
         }
     }
 
-    /// The version in force was replayed over what is recorded.
-    pub const fn replayed(&mut self, replay: Attempt) {
-        if !self.is_anew && matches!(self.means, Means::Replay) {
-            self.replay = Some(replay);
+    /// The version in force was replayed over what is recorded. Each look is another chance to be lucky, so each has a weight, and what all
+    /// of them have won, by their weights, is at most one on average too: it ever reaches `1/δ` with a chance of at most `δ`.
+    pub fn replayed(&mut self, replay: Attempt, promise: &Promise) {
+        if self.is_anew || self.means != Means::Replay {
+            return;
         }
+        let (before, won) = self.looked;
+        let compared = replay.tally.compared;
+        let weight = self.means.weight_of_look(before, compared);
+        self.looked = (before.max(compared), won + weight * replay.won(promise.disagreement).min(1e9));
+        let missing = 1.0 - promise.doubt * won;
+        let part = match self.replay {
+            // Once enough was won, a version that does worse takes it back until one does better.
+            Some(last) if missing <= 0.0 => last.part,
+            // So much of the doubt that it is proven when this look and those before it have won enough together.
+            _ if weight > 0.0 => weight / missing.max(promise.doubt),
+            _ => return,
+        };
+        self.replay = Some(Attempt { part, ..replay });
     }
 
     /// Begins anew: what was compared so far does not count any more.
@@ -250,9 +289,34 @@ mod tests {
     #[test]
     fn all_attempts_together_spend_no_more_than_the_doubt() {
         for means in [Means::Shadow, Means::Replay] {
+            let looks: f64 = (0..200).map(|at| means.weight_of_look(at * 50, at * 50 + 50)).sum();
+            assert!((looks - means.replay()).abs() < 1e-9, "{looks}");
             let all = means.replay() + (1..10_000).map(|attempt| means.part(attempt)).sum::<f64>();
             assert!(all <= 1.0 && all > 0.999, "{all}");
         }
+    }
+
+    /// As many versions as one likes, each judged by all that is recorded: the more versions, the more chances to be lucky.
+    #[test]
+    fn replaying_version_after_version_breaks_the_promise_in_fewer_streams_than_the_doubt() {
+        let draw = |seed: u64| (mix(seed) >> 11) as f64 / (1_u64 << 53) as f64;
+        let proves = |stream: u64, rate: f64| {
+            let mut proof = Proof::new(Means::Replay);
+            (1..160_u64).any(|version| {
+                // Versions agree about most of what is recorded, and not about all.
+                let row = |at: u64| {
+                    let same = draw(mix(stream) ^ at ^ 0xabcd_0000) < 0.8;
+                    let seed = if same { at } else { at ^ (version << 32) };
+                    (draw(mix(stream) ^ seed) >= rate, 0.004)
+                };
+                proof.replayed(Attempt::replay((0..version * 25).map(row), PROMISE.disagreement), &PROMISE);
+                proof.holds(&PROMISE)
+            })
+        };
+        let broken = (0..400).filter(|stream| proves(*stream, 0.0105)).count();
+        assert!(broken <= 20, "{broken} of 400");
+        let proven = (0..100).filter(|stream| proves(*stream, 0.002)).count();
+        assert!(proven >= 95, "{proven} of 100");
     }
 
     /// Looks after every comparison, which breaks an ordinary confidence bound; and expects far too little or anything at all.

@@ -61,7 +61,7 @@ const WORTH_OF_TRUST: (f64, f64) = (0.5, 10.0);
 const FLOOR: f64 = 0.001;
 
 /// In standard deviations, how far from what is expected the truth is supposed to be while serving.
-const CAUTION: f64 = 1.2;
+const CAUTION: f64 = 1.6;
 
 /// What a threshold is for.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]

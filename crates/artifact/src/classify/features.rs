@@ -1,50 +1,74 @@
 //! What a classifier sees of a text: hashes of word and letter n-grams, weighed by how rare they are, and what its words are about.
 
+use std::collections::HashSet;
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
 
 use crate::meaning::{self, DIMENSIONS};
 use crate::packed;
-use crate::text::{stable_hash, words};
+use crate::text::{StableHash, stable_hash, words};
 
 /// A text as it is kept to learn from.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
     /// Its distinct n-grams, sorted: words and pairs of neighbouring words first, then the letters inside of words.
+    #[serde(with = "packed::hashes")]
     pub grams: Vec<u64>,
     /// What its words are about: as many numbers as a direction has, or none.
+    #[serde(with = "packed::fractions")]
     pub meaning: Vec<f32>,
 }
 
 /// The hashes of letters have the highest bit, those of words do not: sorted, each kind is in one piece.
 const LETTERS: u64 = 1 << 63;
 
+/// Letters that an n-gram inside a word has.
+const LETTERS_OF_A_GRAM: RangeInclusive<usize> = 2..=5;
+
 /// Reads `text`.
 #[must_use]
 pub fn read(text: &str) -> Reading {
     let words = words(text);
     let mut found = Vec::with_capacity(words.len() * 16);
+    let mut known: HashSet<u64> = HashSet::with_capacity(words.len());
     let mut previous: Option<&str> = None;
-    let mut pair = String::new();
+    let mut edged = String::new();
     for word in &words {
-        found.push(stable_hash(1, word.text.as_bytes()) & !LETTERS);
+        let hash = stable_hash(1, word.text.as_bytes());
         if let Some(before) = previous {
-            pair.clear();
-            pair.extend([before, " ", &word.text]);
-            found.push(stable_hash(2, pair.as_bytes()) & !LETTERS);
+            let pair = StableHash::new(2).with(before.as_bytes()).with(b" ").with(word.text.as_bytes());
+            found.push(pair.end() & !LETTERS);
         }
         previous = Some(&word.text);
-        pair.clear();
-        pair.extend([" ", &word.text, " "]);
-        let starts: Vec<usize> = pair.char_indices().map(|(at, _)| at).chain([pair.len()]).collect();
-        for length in 2..=5 {
-            for edge in starts.windows(length + 1) {
-                found.push(stable_hash(3, &pair.as_bytes()[edge[0]..edge[length]]) | LETTERS);
-            }
+        // A word that comes again has the same letters.
+        if known.insert(hash) {
+            found.push(hash & !LETTERS);
+            edged.clear();
+            edged.extend([" ", &word.text, " "]);
+            letters(&edged, &mut found);
         }
     }
     found.sort_unstable();
     found.dedup();
     Reading { grams: found, meaning: meaning::direction(&words).to_vec() }
+}
+
+/// Adds the n-grams of letters of a word.
+fn letters(word: &str, found: &mut Vec<u64>) {
+    let mut rest = word;
+    while !rest.is_empty() {
+        let (mut hash, mut from) = (StableHash::new(3), 0);
+        let ends = rest.char_indices().map(|(at, letter)| at + letter.len_utf8());
+        for (length, end) in (1..=*LETTERS_OF_A_GRAM.end()).zip(ends) {
+            hash = hash.with(&rest.as_bytes()[from..end]);
+            from = end;
+            if LETTERS_OF_A_GRAM.contains(&length) {
+                found.push(hash.end() | LETTERS);
+            }
+        }
+        rest = &rest[rest.chars().next().map_or(rest.len(), char::len_utf8)..];
+    }
 }
 
 /// A text as numbers: places in the vocabulary, ascending, with their weights, and its direction. Each part has length one, or
@@ -77,8 +101,9 @@ pub struct Vocabulary {
 pub const MOST_FEATURES: usize = 40_000;
 
 impl Vocabulary {
-    /// The vocabulary of `texts`: what occurs at least twice, the most frequent first if there is too much.
-    pub fn of<'a>(texts: impl Iterator<Item = &'a Reading>) -> Self {
+    /// The vocabulary of `texts`: what occurs at least twice, the most frequent first if that is more than `most`.
+    pub fn of<'a>(texts: impl Iterator<Item = &'a Reading>, most: usize) -> Self {
+        let most = most.min(MOST_FEATURES);
         let mut all: Vec<u64> = Vec::new();
         let mut count = 0_u32;
         for reading in texts {
@@ -91,9 +116,9 @@ impl Vocabulary {
             .filter(|same| same.len() >= 2)
             .map(|same| (same[0], same.len() as u32))
             .collect();
-        if kept.len() > MOST_FEATURES {
+        if kept.len() > most {
             kept.sort_unstable_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
-            kept.truncate(MOST_FEATURES);
+            kept.truncate(most);
             kept.sort_unstable();
         }
         let rarity = |seen: u32| (f64::from(1 + count) / f64::from(1 + seen)).ln() as f32 + 1.0;
@@ -175,5 +200,22 @@ impl Vocabulary {
             meaning: reading.meaning.iter().copied().take(DIMENSIONS).collect(),
             unknown: if all > 0.0 { unknown_words / all } else { 1.0 },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_its_words_their_pairs_and_the_letters_inside_of_words() {
+        let reading = read("Añb añb c");
+        let word = |seed, text: &str| stable_hash(seed, text.as_bytes()) & !LETTERS;
+        let letters = |text: &str| stable_hash(3, text.as_bytes()) | LETTERS;
+        let mut expected = vec![word(1, "añb"), word(1, "c"), word(2, "añb añb"), word(2, "añb c")];
+        expected.extend([" a", "añ", "ñb", "b ", " añ", "añb", "ñb ", " añb", "añb ", " añb "].map(letters));
+        expected.extend([" c", "c ", " c "].map(letters));
+        expected.sort_unstable();
+        assert_eq!(reading.grams, expected);
     }
 }

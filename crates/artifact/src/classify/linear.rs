@@ -60,6 +60,12 @@ impl Linear {
         self.labels
     }
 
+    /// How many bytes its weights take.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.weights.len() + self.steps.len() * size_of::<f32>()
+    }
+
     /// The scores of all labels into `scores`. Places outside the weights count nothing.
     pub fn score(&self, vector: &Vector, scores: &mut Vec<f32>) {
         scores.clear();

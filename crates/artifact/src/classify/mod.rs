@@ -71,6 +71,9 @@ impl Classifier {
     /// What the classifier thinks of `text`, sure or not. `None` when it knows fewer than two answers.
     #[must_use]
     pub fn judge(&self, text: &str) -> Option<Opinion> {
+        if self.labels.len() < 2 {
+            return None;
+        }
         self.judge_vector(&self.vocabulary.vector(&read(text)))
     }
 

@@ -5,13 +5,17 @@
 //!
 //! - Every program ends, on every input, in the same answer every time (`every_program_is_total_and_deterministic`).
 //! - What a program does not know, it does not answer: no form has a default that was not proven.
+//! - What it leaves open it names, and says what is known of it (`open.rs`); it is whole only with all of that
+//!   (`a_part_is_completed_by_its_open_fields_and_by_nothing_else`).
 //!
 //! To add a form: a variant of [`Program`], its arm in `run.rs`, a strategy in `tests/properties.rs`.
 
 mod find;
+mod open;
 mod run;
 
 pub use find::Find;
+pub use open::{Misfit, Open, complete};
 pub use run::{Abstention, Input, Limits, Outcome, run};
 
 use std::collections::BTreeMap;
@@ -70,7 +74,7 @@ pub enum Program {
     },
     /// Pieces of the input by field, found by a tagger: an object of texts, a list where a field is found twice.
     Tag {
-        /// The tagger. Outermost, fields that it is not sure of are left to a small model; elsewhere there is no answer then. One that
+        /// The tagger. Outermost, fields that it is not sure of are named; elsewhere there is no answer then. One that
         /// knows of whole answers gives none that may lack a field.
         tagger: Box<Tagger>,
         /// What becomes of the pieces.
@@ -92,14 +96,22 @@ pub enum Program {
     Fields {
         /// In the order in which they are written.
         fields: Vec<(String, Self)>,
-        /// Fields that nothing here can tell: with any, the answer is a part, and a small model gives the rest.
-        delegated: Vec<String>,
+        /// Fields that nothing here can tell: with any, the answer is a part, and a small model may give the rest.
+        delegated: Vec<Open>,
     },
     /// Calls of tools, as the model would propose them. Whether they are made is not for a program to say.
     Plan {
         /// In order.
         calls: Vec<Call>,
     },
+}
+
+impl Program {
+    /// The fields that are open in every answer of it.
+    #[must_use]
+    pub fn open(&self) -> &[Open] {
+        if let Self::Fields { delegated, .. } = self { delegated } else { &[] }
+    }
 }
 
 /// A piece of a template.

@@ -138,7 +138,9 @@ pub fn run(program: &Program, input: &Input, limits: Limits) -> Outcome {
     if let Program::Fields { fields, delegated } = program {
         return match walk.fields(fields, limits.depth) {
             Err(why) => Outcome::Abstain(why),
-            Ok(Value::Object(object)) if !delegated.is_empty() => Outcome::Partial(object, delegated.clone()),
+            Ok(Value::Object(object)) if !delegated.is_empty() => {
+                Outcome::Partial(object, delegated.iter().map(|open| open.name.clone()).collect())
+            }
             Ok(object) => Outcome::Answer(object),
         };
     }
@@ -296,7 +298,7 @@ fn size(value: &Value) -> usize {
     }
 }
 
-fn size_of_all(fields: &Map<String, Value>) -> usize {
+pub(super) fn size_of_all(fields: &Map<String, Value>) -> usize {
     fields.iter().map(|(name, value)| name.len() + size(value)).sum()
 }
 

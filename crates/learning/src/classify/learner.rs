@@ -18,6 +18,8 @@ use crate::threshold::{Aim, Choice, Compared, Steering, choose};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Learner {
     samples: Vec<Sample>,
+    /// N-grams of all samples together.
+    grams: usize,
     /// Where the next sample goes once there are too many.
     oldest: usize,
     labels: Vec<String>,
@@ -42,6 +44,10 @@ struct Sample {
 
 /// Samples that are kept to learn from, the newest; comparisons that trust is learned from; requests that say how common a trust is.
 const MOST_SAMPLES: usize = 8192;
+/// N-grams of all samples together, about: of long texts fewer are kept.
+const MOST_GRAMS: usize = 2 << 20;
+/// Weights of a version, for all answers together: where there are many answers, fewer n-grams are known.
+const MOST_WEIGHTS: usize = 4 << 20;
 const MOST_SEEN: usize = 3072;
 const MOST_RECENT: usize = 1024;
 /// A version is made when one in so many of all that was ever learned is new, and at least this many are.
@@ -82,21 +88,56 @@ impl Learner {
         }
         let Some(index) = self.index_of(label) else { return false };
         self.counts[index] += 1;
-        let sample = Sample { reading: read(text), label: index as u32 };
-        if self.samples.len() < MOST_SAMPLES {
-            self.samples.push(sample);
-        } else {
-            self.crossed.forget(self.oldest);
-            self.samples[self.oldest] = sample;
-            self.oldest = (self.oldest + 1) % MOST_SAMPLES;
-        }
+        self.keep(Sample { reading: read(text), label: index as u32 });
         self.fresh += 1;
-        let learned: usize = self.counts.iter().map(|count| *count as usize).sum();
-        let due = self.fresh >= FEWEST_FRESH.max(learned / GROWTH) && self.labels.len() >= 2;
+        let due = self.fresh >= FEWEST_FRESH.max(self.taught() / GROWTH) && self.labels.len() >= 2;
         if due {
             self.make_version(aim);
         }
         due
+    }
+
+    /// Keeps a sample, in the place of the oldest where there are as many as there may be.
+    fn keep(&mut self, sample: Sample) {
+        let is_full = self.samples.len() >= MOST_SAMPLES || self.grams >= MOST_GRAMS;
+        self.grams += sample.reading.grams.len();
+        if !is_full {
+            self.samples.push(sample);
+            return;
+        }
+        let newest = self.oldest;
+        self.put(newest, sample);
+        self.oldest = (newest + 1) % self.samples.len();
+        // A long text may take the room of several short ones: theirs is empty until it is their turn.
+        let mut next = self.oldest;
+        while self.grams > MOST_GRAMS && next != newest {
+            self.put(next, Sample { reading: Reading::default(), label: self.samples[next].label });
+            next = (next + 1) % self.samples.len();
+        }
+    }
+
+    fn put(&mut self, index: usize, sample: Sample) {
+        self.crossed.forget(index);
+        let before = std::mem::replace(&mut self.samples[index], sample);
+        self.grams -= before.reading.grams.len();
+    }
+
+    /// About how many bytes it takes in memory.
+    #[must_use]
+    pub const fn bytes(&self) -> usize {
+        self.grams * size_of::<u64>() + self.classifier.linear.bytes()
+    }
+
+    /// How many answers are known.
+    #[must_use]
+    pub const fn answers(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// How many live answers it was told.
+    #[must_use]
+    pub fn taught(&self) -> usize {
+        self.counts.iter().map(|count| *count as usize).sum()
     }
 
     /// The version in force.
@@ -139,7 +180,8 @@ impl Learner {
     fn make_version(&mut self, aim: Aim) {
         self.fresh = 0;
         self.version += 1;
-        let vocabulary = Vocabulary::of(self.samples.iter().map(|sample| &sample.reading));
+        let most = MOST_WEIGHTS / self.labels.len().max(1);
+        let vocabulary = Vocabulary::of(self.samples.iter().map(|sample| &sample.reading), most);
         let vectors: Vec<_> =
             self.samples.iter().map(|one| (vocabulary.vector(&one.reading), one.label)).collect();
         let fitted = self.crossed.fit(&vectors, (vocabulary.len(), self.labels.len()), PASSES);
@@ -190,5 +232,33 @@ impl Learner {
             Some(Seen { evidence: opinion.evidence, label: opinion.label, rival: opinion.rival, agreed })
         });
         judged.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use artifact::text::mix;
+
+    use super::*;
+
+    #[test]
+    fn of_long_texts_fewer_are_kept_and_the_newest() {
+        let mut learner = Learner::default();
+        let text = |number: u64, words: u64| -> String {
+            let words = (0..words).map(|word| format!("{:x} ", mix(number * words + word)));
+            words.collect()
+        };
+        for number in 0..256 {
+            learner.learn(&text(number, 4), "same", None, Aim::Prove(0.01));
+        }
+        for number in 0..300 {
+            learner.learn(&text(number, 400), "same", None, Aim::Prove(0.01));
+        }
+        let lengths = || learner.samples.iter().map(|one| one.reading.grams.len());
+        let grams = lengths().sum::<usize>();
+        assert_eq!(grams, learner.grams);
+        assert!(learner.samples[learner.oldest].reading.grams.is_empty(), "what comes next has room");
+        assert!(learner.samples.len() < 556 && learner.oldest > 0, "some made room for newer ones");
+        assert!(grams <= MOST_GRAMS, "{grams}");
     }
 }

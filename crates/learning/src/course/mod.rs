@@ -12,7 +12,7 @@ pub use terms::{Change, Stage, Terms, Turn};
 
 use serde::{Deserialize, Serialize};
 
-use crate::audit::{Audit, STEADY};
+use crate::audit::{Audit, STEADY, youth};
 use crate::drift::Watch;
 use crate::gate::{Gate, Gates};
 use crate::inputs::Inputs;
@@ -45,7 +45,7 @@ impl Course {
         Self {
             stage: Stage::Shadow,
             proof: Proof::new(terms.means),
-            audit: Audit::default(),
+            audit: Audit::new(terms.means),
             audited: Tally::default(),
             watch: watch(&terms),
             inputs: Inputs::default(),
@@ -98,7 +98,7 @@ impl Course {
         if !matches!(self.stage, Stage::Shadow | Stage::Eligible) {
             return None;
         }
-        self.proof.replayed(replay);
+        self.proof.replayed(replay, &self.terms.promise);
         self.look_at_proof()
     }
 
@@ -181,16 +181,20 @@ impl Course {
     pub fn gates(&self) -> Gates {
         let Promise { disagreement, doubt } = self.terms.promise;
         let (Attempt { number, tally, .. }, bound) = self.proof.best(doubt);
+        let by = match number {
+            0 if tally.compared == 0 => "nothing is compared yet".to_owned(),
+            0 => "by what is recorded".to_owned(),
+            number => format!("attempt {number}"),
+        };
         Gates(vec![
             Gate::new(
                 "proof",
                 bound <= disagreement,
                 format!(
-                    "{} of {} answers differed from live: at most {:.2} % differ (attempt {}), {:.2} % are allowed",
+                    "{} of {} answers differed from live: at most {:.2} % differ ({by}), {:.2} % are allowed",
                     tally.disagreed,
                     tally.compared,
                     bound * 100.0,
-                    number,
                     disagreement * 100.0
                 ),
             ),
@@ -240,7 +244,7 @@ impl Course {
 
     fn begin_serving(&mut self) {
         self.stage = Stage::Promoted;
-        self.audit = Audit::default();
+        self.audit = Audit::new(self.terms.means);
         self.audited = Tally::default();
         self.watch = watch(&self.terms);
         self.inputs = Inputs::default();
@@ -253,6 +257,7 @@ impl Course {
 }
 
 fn watch(terms: &Terms) -> Watch {
-    // One in `STEADY` is audited, and what follows a disagreement comes on top.
-    Watch::new(terms.promise.disagreement, HORIZON / STEADY as f64 * 1.5, FALSE_ALARM)
+    // One in `STEADY` is audited besides those of its youth, and what follows a disagreement comes on top.
+    let audits = HORIZON / STEADY as f64 + youth(terms.means) as f64;
+    Watch::new(terms.promise.disagreement, audits * 1.5, FALSE_ALARM)
 }

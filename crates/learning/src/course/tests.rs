@@ -1,5 +1,7 @@
 //! What holds for every course.
 
+use artifact::text::mix;
+
 use super::*;
 use crate::proof::Means;
 
@@ -111,4 +113,29 @@ fn a_replay_proves_the_first_time_and_never_after_a_demotion() {
     course.roll_back();
     assert_eq!(course.replayed(replay), None);
     assert_eq!(course.stage(), Stage::Shadow);
+}
+
+/// Everything but the first audits that differ is chance: 200 served answers of a young artifact come with 28 audits, and none of
+/// them differs in 1 of 20,000 streams.
+#[test]
+fn a_jump_of_what_is_young_is_found_within_two_hundred_served_answers() {
+    let draw = |seed: u64| (mix(seed) >> 11) as f64 / (1_u64 << 53) as f64;
+    for stream in 0..300_u64 {
+        let mut course = course(true, 0);
+        let mut since = 0;
+        let demoted = (0..6000_u64).any(|at| {
+            let chance = if course.served >= 2000 { 0.3 } else { 0.001 };
+            match course.turn(stream, &at.to_be_bytes()) {
+                Turn::Compare => {
+                    let agreed = draw(mix(stream) ^ at) >= chance;
+                    course.compared(agreed, 0.0) == Some(Change::Demoted)
+                }
+                _ => {
+                    since += u32::from(chance > 0.1);
+                    false
+                }
+            }
+        });
+        assert!(demoted && since <= 200, "stream {stream}: {since} served");
+    }
 }

@@ -1,7 +1,7 @@
 //! The inductive compiler: from samples of one pattern, the simplest program per field that holds.
 //!
 //! Samples are split by time: programs are made from the older ones and tried on the newer. A field for which nothing holds is
-//! delegated; when too little of the newer samples comes out right, the attempt is aborted. Every attempt has its report.
+//! left open, with what is known of its values (`open.rs`); when too little of the newer samples comes out right, the attempt is aborted. Every attempt has its report.
 //! Start at [`synthesize`]; `extraction.rs` finds pieces of the input, `decision.rs` tells values by words, `figures.rs` computes,
 //! `wording.rs` makes texts of fields.
 //!
@@ -11,14 +11,15 @@ mod compiler;
 mod decision;
 mod extraction;
 mod figures;
+mod open;
 mod wording;
 
 pub use compiler::Compiler;
 
-use artifact::program::{Input, Outcome, Program};
+use artifact::program::{Input, Open, Outcome, Program};
 use artifact::{Artifact, Guard, word_hash};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::comparator::Comparator;
 
@@ -124,12 +125,26 @@ fn try_on(artifact: &Artifact, sample: &Sample, comparator: &Comparator) -> Opti
     match artifact.answer(&Input::new(sample.input.as_str())) {
         Outcome::Answer(answer) => Some(comparator.agree(&answer, &sample.output)),
         Outcome::Partial(part, _) => {
-            Some(part.iter().all(|(name, value)| {
-                sample.output.get(name).is_some_and(|live| comparator.agree(value, live))
-            }))
+            Some(agrees_in_part(&part, artifact.program.open(), &sample.output, comparator))
         }
         Outcome::Abstain(_) => None,
     }
+}
+
+/// Whether `part` says the same as `live` in its own fields, and what is open of it and nothing else is all the rest.
+#[must_use]
+pub fn agrees_in_part(
+    part: &Map<String, Value>,
+    open: &[Open],
+    live: &Value,
+    comparator: &Comparator,
+) -> bool {
+    let Value::Object(live) = live else { return false };
+    let told: Map<String, Value> =
+        open.iter().filter_map(|open| Some((open.name.clone(), live.get(&open.name)?.clone()))).collect();
+    let mut whole = part.clone();
+    whole.extend(told);
+    comparator.agree(&Value::Object(whole), &Value::Object(live.clone()))
 }
 
 fn attempt(
@@ -163,13 +178,19 @@ fn program(samples: &[Sample], report: &mut Vec<String>) -> Option<Program> {
     };
     let mut fields: Vec<(String, Program)> = Vec::new();
     let mut delegated = Vec::new();
-    for name in names {
+    for (place, name) in names.into_iter().enumerate() {
         let outputs: Option<Vec<&Value>> = samples.iter().map(|sample| sample.output.get(name)).collect();
-        match outputs.and_then(|outputs| field(name, &inputs, &outputs, &fields, report)) {
+        let outputs = outputs.as_deref();
+        match outputs.and_then(|outputs| field(name, &inputs, outputs, &fields, report)) {
             Some(program) => fields.push((name.clone(), program)),
             None => {
-                report.push(format!("{name}: no deterministic program; left to a small model"));
-                delegated.push(name.clone());
+                let open = open::learn(name, place, outputs);
+                report.push(match (outputs, open.values.len()) {
+                    (None, _) => format!("{name}: not in every answer; left open"),
+                    (_, 0) => format!("{name}: no deterministic program; left open"),
+                    (_, few) => format!("{name}: no deterministic program; left open, one of {few} values"),
+                });
+                delegated.push(open);
             }
         }
     }
