@@ -24,7 +24,8 @@ pub(crate) struct Desk {
     pub(crate) studies: BTreeMap<PatternId, Loaded>,
     pub(crate) by_key: HashMap<Digest, PatternId>,
     pub(crate) by_artifact: HashMap<ArtifactId, PatternId>,
-    pub(crate) imports: HashMap<Digest, Executable>,
+    /// Programs that were made elsewhere, each with what its work is known by here.
+    pub(crate) imports: HashMap<Digest, (Digest, Executable)>,
     /// What is mined of requests without instructions, by what they have in common beside their words.
     pub(crate) mines: BTreeMap<Digest, Mine>,
     pub(crate) choice: u64,
@@ -34,14 +35,14 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// An empty one, for news from this place of the log on.
-    pub(crate) fn new(choice: u64, place: Place) -> Self {
+    /// One without studies, for news from this place of the log on.
+    pub(crate) fn new(choice: u64, place: Place, mines: BTreeMap<Digest, Mine>) -> Self {
         Self {
             studies: BTreeMap::new(),
             by_key: HashMap::new(),
             by_artifact: HashMap::new(),
             imports: HashMap::new(),
-            mines: BTreeMap::new(),
+            mines,
             choice,
             place,
             out: Outcome::default(),
@@ -57,15 +58,21 @@ impl Desk {
     }
 
     fn study(&mut self, key: Digest) -> Option<&mut Loaded> {
-        let id = self.by_key.get(&key)?;
-        self.studies.get_mut(id)
+        self.loaded(*self.by_key.get(&key)?)
+    }
+
+    /// A study that is here, which knows who may be asked.
+    fn loaded(&mut self, id: PatternId) -> Option<&mut Loaded> {
+        let loaded = self.studies.get_mut(&id)?;
+        loaded.study.may_ask(self.place.small.as_ref());
+        Some(loaded)
     }
 
     /// The study of what an artifact answered, or else of a kind of work.
     fn study_of(&mut self, task: Option<Digest>, artifact: Option<ArtifactId>) -> Option<&mut Loaded> {
         let by_artifact = artifact.and_then(|id| self.by_artifact.get(&id));
         let id = *by_artifact.or_else(|| self.by_key.get(&task?))?;
-        self.studies.get_mut(&id)
+        self.loaded(id)
     }
 
     /// What is mined of the requests under `base` is here.
@@ -73,12 +80,25 @@ impl Desk {
         self.mines.contains_key(&base)
     }
 
+    /// Takes in a program that was made elsewhere. Says what its work is known by here.
+    pub(crate) fn import(&mut self, digest: Digest, executable: Executable) -> Digest {
+        let skeleton = executable.template.as_ref();
+        let mine = skeleton.and_then(|skeleton| Some((skeleton, self.mines.get_mut(&skeleton.base)?)));
+        let key = mine.map_or(executable.task, |(skeleton, mine)| {
+            mine.is_changed = true;
+            template::adopt(&mut mine.templates, skeleton, executable.task)
+        });
+        self.imports.insert(digest, (key, executable));
+        key
+    }
+
     /// Makes a lesson of a request without instructions, if its template says what kind of work it is.
     pub(crate) fn mined(&mut self, news: News) -> News {
         let News::Loose(told) = news else { return news };
         let Some(mine) = self.mines.get_mut(&told.0.base) else { return News::Loose(told) };
-        mine.is_changed = true;
-        let Some(mined) = template::mine(&mut mine.templates, &told.0) else { return News::Loose(told) };
+        let (mined, is_changed) = template::mine(&mut mine.templates, &told.0);
+        mine.is_changed |= is_changed;
+        let Some(mined) = mined else { return News::Loose(told) };
         let (task, template) = (mined.task, Some((mined.skeleton, mined.fitted)));
         News::Lesson(Box::new(Lesson { task, template, ..told.1 }))
     }
@@ -154,8 +174,12 @@ impl Desk {
                 *self.by_artifact.get(id)?
             }
             Order::Import(digest) => return self.imported(*digest, place, actor, out),
+            Order::Ask(model) => {
+                self.place.small.clone_from(model);
+                return None;
+            }
         };
-        let loaded = self.studies.get_mut(&id)?;
+        let loaded = self.loaded(id)?;
         loaded.study.ordered(&mut loaded.tutor, order, place, actor, out);
         Some(id)
     }
@@ -167,12 +191,12 @@ impl Desk {
         actor: &str,
         out: &mut Outcome,
     ) -> Option<PatternId> {
-        let executable = self.imports.get(&digest)?.clone();
-        if !self.by_key.contains_key(&executable.task) {
+        let (key, executable) = self.imports.get(&digest)?.clone();
+        if !self.by_key.contains_key(&key) {
             self.place.patterns += 1;
-            self.put(Loaded::new(Study::of_elsewhere(&executable, place.1)).of(self.place.epoch));
+            self.put(Loaded::new(Study::of_elsewhere(key, &executable, place.1)).of(self.place.epoch));
         }
-        let loaded = self.study(executable.task)?;
+        let loaded = self.study(key)?;
         loaded.study.imported(&mut loaded.tutor, executable, place, actor, out);
         Some(loaded.study.id)
     }

@@ -4,10 +4,12 @@
 //! the learner, the store or the time: that is what [`reexecute`] does for `punk verify`.
 
 use artifact::Artifact;
-use artifact::program::{Input, Outcome};
+use artifact::program::{Input, Open, Outcome, complete};
+use learning::comparator::Comparator;
+use learning::synthesis::agrees_in_part;
 use schema::Digest;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use wire::{Answer, Choice, Part, Request, Stop, Wire};
 
 use crate::plan;
@@ -128,6 +130,44 @@ impl Executable {
         }
     }
 
+    /// The fields that it leaves open in every answer.
+    #[must_use]
+    pub fn open(&self) -> &[Open] {
+        self.artifact.program.open()
+    }
+
+    /// What it says to `input` of an answer in which fields are open; or why it says nothing.
+    ///
+    /// # Errors
+    /// The reason, in words.
+    pub fn says_in_part(&self, input: &str) -> Result<Map<String, Value>, String> {
+        match self.artifact.answer(&Input::new(input)) {
+            Outcome::Partial(part, _) if !self.open().is_empty() => Ok(part),
+            Outcome::Answer(_) | Outcome::Partial(..) => Err("it leaves nothing open".to_owned()),
+            Outcome::Abstain(why) => Err(why.to_string()),
+        }
+    }
+
+    /// The whole answer that `part` and what somebody told make.
+    ///
+    /// # Errors
+    /// The reason why they do not, in words.
+    pub fn completed(&self, part: &Map<String, Value>, told: &Map<String, Value>) -> Result<Value, String> {
+        complete(part, self.open(), told).map(Value::Object).map_err(|misfit| misfit.to_string())
+    }
+
+    /// Whether it says to `input` what live said, as far as it says anything; `None` where it says nothing.
+    #[must_use]
+    pub fn agrees(&self, input: &str, live: &Value, comparator: &Comparator) -> Option<bool> {
+        match self.artifact.answer(&Input::new(input)) {
+            Outcome::Answer(said) => Some(comparator.agree(&said, live)),
+            Outcome::Partial(part, _) if !self.open().is_empty() => {
+                Some(agrees_in_part(&part, self.open(), live, comparator))
+            }
+            Outcome::Partial(..) | Outcome::Abstain(_) => None,
+        }
+    }
+
     /// What it said, as a model would have answered.
     #[must_use]
     pub fn worded(&self, said: &Value, model: &str) -> Answer {
@@ -179,7 +219,8 @@ pub fn said(answer: &Answer) -> Option<(Value, Style)> {
 }
 
 /// Answers a recorded request again: `wire`, `model` and `request` as `run.started` has them. Gives the answer as `run.finished` records it.
-/// The ids of calls are the gateway's and not the program's: they are taken from `recorded`, the answer that is on record.
+/// The ids of calls are the gateway's and not the program's: they are taken from `recorded`, the answer that is on record. So are the
+/// fields that the program leaves open: they are what a small model `told`, by the record of that call.
 ///
 /// # Errors
 /// See [`ExecuteError`].
@@ -187,7 +228,7 @@ pub fn reexecute(
     engine: &str,
     text: &str,
     (wire, model, request): (&str, &str, &Value),
-    recorded: Option<&Value>,
+    (recorded, told): (Option<&Value>, Option<&str>),
 ) -> Result<Value, ExecuteError> {
     if engine != ENGINE {
         return Err(ExecuteError::Engine(engine.to_owned()));
@@ -196,7 +237,13 @@ pub fn reexecute(
     let request =
         read_request(wire, request).ok_or_else(|| ExecuteError::Request(format!("by the wire `{wire}`")))?;
     let input = executable.input_of(model, &request).map_err(ExecuteError::Silent)?;
-    let said = executable.says(&input).map_err(ExecuteError::Silent)?;
+    let said = match told {
+        None => executable.says(&input),
+        Some(told) => serde_json::from_str(told)
+            .map_err(|_| "what a small model told is no object".to_owned())
+            .and_then(|told| executable.completed(&executable.says_in_part(&input)?, &told)),
+    };
+    let said = said.map_err(ExecuteError::Silent)?;
     let mut ids = recorded.map(call_ids).unwrap_or_default().into_iter();
     let answer = executable.worded(&said, &request.model).with_call_ids(|| ids.next().unwrap_or_default());
     Ok(serde_json::to_value(answer).unwrap_or_default())

@@ -10,34 +10,44 @@ use store::{Append, CacheHeld, CacheKind, CacheWrite, Commit, RecordChange, Reco
 use store::{StoreError, TenantStore};
 
 use crate::desk::Desk;
-use crate::stored::{RETIRED, artifact_change, attempt_change, place_change, program_change, program_id};
+use crate::stored::{
+    Loaded, RETIRED, artifact_change, attempt_change, place_change, program_change, program_id,
+};
 use crate::study::{Changed, Negative};
 use crate::tick::{Apprentice, MOST_ENTRIES, Telling};
+
+impl Desk {
+    /// The changes that keep what is new of its studies, and of what was mined.
+    pub(crate) fn kept(&mut self) -> Vec<RecordChange> {
+        for made in &self.out.given_up {
+            // Whoever comes next in its place is a record of its own.
+            if let Some(loaded) = self.studies.get_mut(&made.pattern) {
+                loaded.versions.artifact = 0;
+            }
+        }
+        let changed = self.studies.values_mut().filter(|loaded| loaded.is_changed);
+        let studied = changed.flat_map(Loaded::changes);
+        let mines = self.mines.iter_mut().filter(|(_, mine)| mine.is_changed);
+        studied.chain(mines.map(|(base, mine)| mine.change(*base))).collect()
+    }
+}
 
 impl Apprentice {
     pub(crate) async fn commit(
         &self,
         store: &dyn TenantStore,
         tenant: TenantId,
-        desk: &mut Desk,
+        (desk, kept): (&Desk, Vec<RecordChange>),
         version: u64,
         telling: Telling,
     ) -> Result<Commit, StoreError> {
-        let mut records = vec![place_change(desk.place, version)];
+        let mut records = vec![place_change(&desk.place, version)];
         for made in &desk.out.given_up {
             let known = store.record(RecordKind::Artifact, &made.id.to_string()).await?;
             let key = desk.studies.get(&made.pattern).map_or(Digest::ZERO, |loaded| loaded.study.key);
             records.push(artifact_change(made, RETIRED, key, known.map_or(0, |record| record.version)));
-            // Whoever comes next in its place is a record of its own.
-            if let Some(loaded) = desk.studies.get_mut(&made.pattern) {
-                loaded.versions.artifact = 0;
-            }
         }
-        for loaded in desk.studies.values_mut().filter(|loaded| loaded.is_changed) {
-            records.extend(loaded.changes());
-        }
-        let mined = desk.mines.iter().filter(|(_, mine)| mine.is_changed);
-        records.extend(mined.map(|(base, mine)| mine.change(*base)));
+        records.extend(kept);
         records.extend(desk.out.attempts.iter().map(attempt_change));
         // Only the last program of a page can be asked for by anybody.
         let mut programs: BTreeMap<String, _> = BTreeMap::new();

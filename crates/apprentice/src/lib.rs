@@ -12,16 +12,21 @@
 //! - Only what went live teaches, in the tokenised form that the ledger has.
 //! - Work is proportional to what is new in the log.
 
+mod aside;
+mod board;
 mod choice;
 mod desk;
 mod executable;
 mod handler;
+mod hybrid;
 mod keeping;
+mod memory;
 mod news;
 mod plan;
 mod portable;
 mod replay;
 mod report;
+mod rest;
 mod shelf;
 mod stored;
 mod study;
@@ -34,12 +39,13 @@ mod view;
 pub use choice::choice_of;
 pub use executable::{ENGINE, Executable, ExecuteError, Style, reexecute, said};
 pub use handler::{LearningTick, ReplayEvaluation};
+pub use hybrid::{Draft, Small};
 pub use learning::comparator::Comparator;
-pub use news::{COMPARED, Compared, EXECUTED, Lesson, News, Order, REPLAYED, Replay, Served, order};
+pub use news::{ASKED, COMPARED, Compared, EXECUTED, Lesson, News, Order, REPLAYED, Replay, Served, order};
 pub use portable::{PORTABLE, Portable, PortableError};
 pub use replay::{Bundle, ReplayReport, bundle};
 pub use report::Report;
-pub use shelf::{Considered, Offered, Shelf, Shelved};
+pub use shelf::{Considered, ConsideredPart, Offered, Shelf, Shelved};
 pub use stored::{
     RETIRED, StoredPattern, attempt_id, imported_program, program_id, program_text, read, stage_name,
 };

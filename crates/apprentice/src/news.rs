@@ -9,6 +9,7 @@ use schema::{ArtifactId, Digest, PatternId, Route, RunId, RunStatus, SideEffectL
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use store::FeedRow;
+use wire::Answer;
 
 use crate::executable::{Style, read_request, said};
 use crate::replay::ReplayReport;
@@ -33,6 +34,8 @@ pub mod order {
     pub const RELEASED: &str = "audit.artifact_released";
     /// An artifact from elsewhere is to be tried here.
     pub const IMPORTED: &str = "audit.artifact_imported";
+    /// Another small model may be asked for what programs leave open, or none.
+    pub const SMALL_MODEL: &str = "audit.small_model_set";
 }
 
 /// One thing that happened.
@@ -105,6 +108,8 @@ pub enum Order {
     Release(ArtifactId),
     /// See [`order::IMPORTED`]; the text is found by its digest.
     Import(Digest),
+    /// See [`order::SMALL_MODEL`].
+    Ask(Option<String>),
 }
 
 /// A live answer.
@@ -146,6 +151,9 @@ pub struct Compared {
     pub version: u32,
     /// What it would have said.
     pub said: Value,
+    /// The small model that told what the artifact leaves open.
+    #[serde(default)]
+    pub small: Option<String>,
 }
 
 /// An answer of an artifact.
@@ -188,6 +196,8 @@ pub const REPLAYED: &str = "audit.artifact_replayed";
 pub const EXECUTED: &str = "artifact.executed";
 /// See [`EXECUTED`].
 pub const COMPARED: &str = "artifact.compared";
+/// The type of the event of a small model that was asked for what a program leaves open.
+pub const ASKED: &str = "artifact.asked";
 
 impl News {
     /// What is new in a run up to a leaf. `events` are all of its events.
@@ -282,7 +292,7 @@ impl Run<'_> {
         }
         let route = text(finished, "route")?;
         let number = |name: &str| value(finished, name).and_then(Value::as_u64);
-        if route == Route::Artifact.as_str() {
+        if [Route::Artifact, Route::Hybrid].iter().any(|learned| learned.as_str() == route) {
             let (artifact, version) = self.by()?;
             let (task, input) = self.asked()?.0.parts();
             let saved = number("savedMicroUsd").unwrap_or(0);
@@ -292,7 +302,7 @@ impl Run<'_> {
         if route != Route::Live.as_str() {
             return None;
         }
-        let answer = serde_json::from_value(value(finished, "answer")?.clone()).ok()?;
+        let answer = Answer::deserialize(value(finished, "answer")?).ok()?;
         let (output, style) = said(&answer)?;
         let (asked, model, request) = self.asked()?;
         let compared = self.event(COMPARED).and_then(|event| {
@@ -300,6 +310,7 @@ impl Run<'_> {
                 artifact_id: text(event, "artifactId")?.parse().ok()?,
                 version: u32::try_from(value(event, "version")?.as_u64()?).ok()?,
                 said: value(event, "said")?.clone(),
+                small: self.event(ASKED).and_then(|asked| text(asked, "small")).map(str::to_owned),
             })
         });
         let (loose, task) = match asked {
@@ -317,8 +328,8 @@ impl Run<'_> {
             task,
             output,
             style,
-            cost: number("costMicroUsd").unwrap_or(0),
-            latency: number("latencyMs").unwrap_or(0),
+            cost: number("costMicroUsd").unwrap_or(0).saturating_sub(self.beforehand("costMicroUsd")),
+            latency: number("latencyMs").unwrap_or(0).saturating_sub(self.beforehand("tookMs")),
             side_effects: self.side_effects(),
             template: None,
             compared,
@@ -327,6 +338,11 @@ impl Run<'_> {
             Some(loose) => News::Loose(Box::new((loose, lesson))),
             None => News::Lesson(Box::new(lesson)),
         })
+    }
+
+    /// What of a run was for a small model that was asked before live was: live would have done without it.
+    fn beforehand(&self, name: &str) -> u64 {
+        self.event(ASKED).and_then(|asked| value(asked, name)?.as_u64()).unwrap_or(0)
     }
 
     /// Every call of an answer was judged with the level of its tool, whatever came of that.
@@ -370,6 +386,7 @@ fn ordered(r#type: &str, event: &Event) -> Option<Order> {
         order::QUARANTINED => Some(Order::Quarantine(target.parse().ok()?)),
         order::RELEASED => Some(Order::Release(target.parse().ok()?)),
         order::IMPORTED => Some(Order::Import(target.parse().ok()?)),
+        order::SMALL_MODEL => Some(Order::Ask(text(event, "model").map(str::to_owned))),
         _ => None,
     }
 }

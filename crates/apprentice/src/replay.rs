@@ -134,8 +134,7 @@ impl Apprentice {
                     agreed
                 }
                 None => {
-                    let said = executable.says(&bundle.input).ok();
-                    let agreed = said.map(|said| study.comparator.agree(&said, &bundle.output));
+                    let agreed = executable.agrees(&bundle.input, &bundle.output, &study.comparator);
                     let text = serde_json::to_vec(&Kept { agreed }).unwrap_or_default();
                     commit.cache.push(CacheWrite {
                         kind: CacheKind::Evaluation,

@@ -1,4 +1,5 @@
-//! What serves, in memory: the programs of promoted artifacts, of all tenants.
+//! What serves, in memory: the programs of promoted artifacts, of all tenants; and of hybrids that are not proven yet, which a small
+//! model is asked for now and then, before live is.
 //!
 //! Nobody reads the store to find out that there is nothing: the shelf is brought up to date now and then, and when somebody
 //! decides something. A comparison that differs counts here at once, before the log is read: what a jump of the teacher costs
@@ -6,9 +7,9 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use artifact::program::Open;
 use learning::comparator::Comparator;
 use learning::course::{Course, Stage, Turn};
 use schema::{ArtifactId, Digest, MicroUsd, PatternId, RunId, TenantId, Timestamp};
@@ -16,20 +17,24 @@ use serde_json::Value;
 use store::{RecordKind, Store, StoreError};
 use wire::{Answer, Request};
 
+use crate::board::{Board, Programs};
 use crate::executable::Executable;
-use crate::stored::{PROMOTED, StoredPattern, program_text, read};
+use crate::hybrid::{Draft, Small};
+use crate::rest::Rest;
+use crate::stored::{PROMOTED, StoredPattern, UNPROVEN, program_text, read};
 use crate::study::{Made, avoided_key};
-use crate::task::{Loose, Task, Unlearnable};
-use crate::template::skeleton_of;
 
 /// The programs that serve.
 #[derive(Debug, Default)]
 pub struct Shelf {
-    /// Whether there is anything at all.
-    any: AtomicBool,
-    tenants: RwLock<HashMap<TenantId, HashMap<Digest, Arc<Shelved>>>>,
+    /// Those that answer by themselves.
+    whole: Board,
+    /// Those that leave fields open.
+    hybrid: Board,
     /// What decides which answers are audited.
     choice: u64,
+    /// Who may be asked for what is open.
+    small: Option<Small>,
 }
 
 /// One of them.
@@ -47,10 +52,14 @@ pub struct Shelved {
     pub usual: (MicroUsd, u64),
     /// When its answers and live's are the same.
     pub comparator: Comparator,
-    executable: Executable,
+    /// The small model it is proven with, if it leaves anything open.
+    asks: Option<String>,
+    pub(crate) executable: Executable,
     course: Mutex<Course>,
     /// Inputs to which live said something else of late.
     avoided: Mutex<HashMap<Digest, Timestamp>>,
+    /// How asking for what it leaves open went of late; whatever version it is.
+    pub(crate) rest: Arc<Rest>,
     /// The version of the record it is from.
     seen: u64,
 }
@@ -68,6 +77,19 @@ pub enum Considered {
     Serve(Box<Offered>),
 }
 
+/// What the shelf says to a request of which a program may tell a part.
+#[derive(Debug)]
+pub enum ConsideredPart {
+    /// Nothing of the tenant's does.
+    Nothing,
+    /// Not of this one, for this reason.
+    Pass(String),
+    /// Live answers, and what the program and the small model would have said is compared with that.
+    Opine(Box<Draft>),
+    /// They answer.
+    Serve(Box<Draft>),
+}
+
 /// An answer of an artifact.
 #[derive(Debug, Clone)]
 pub struct Offered {
@@ -78,7 +100,7 @@ pub struct Offered {
     /// As a model would say it.
     pub answer: Answer,
     /// What its input is known by.
-    key: Digest,
+    pub(crate) key: Digest,
 }
 
 /// So many programs, and so many bytes of their texts, are in memory at most.
@@ -92,17 +114,29 @@ impl Shelf {
         Self { choice, ..Self::default() }
     }
 
+    /// The same, where `small` may be asked for what programs leave open.
+    #[must_use]
+    pub fn with_small(self, small: Option<Small>) -> Self {
+        Self { small, ..self }
+    }
+
     /// Brings it up to date, and says how many programs serve.
     ///
     /// # Errors
     /// The store is out of reach; the shelf is as it was.
     pub async fn refresh(&self, store: &dyn Store, now: Timestamp) -> Result<usize, StoreError> {
-        let records = store.due_records(RecordKind::Artifact, PROMOTED, now, MOST).await?;
-        let (mut next, mut bytes, mut count) =
-            (HashMap::<TenantId, HashMap<Digest, Arc<Shelved>>>::new(), 0, 0);
-        for (tenant, record) in records {
+        let mut records = store.due_records(RecordKind::Artifact, PROMOTED, now, MOST).await?;
+        let serving = records.len();
+        if self.small.is_some() {
+            for group in UNPROVEN {
+                records.extend(store.due_records(RecordKind::Artifact, group, now, MOST).await?);
+            }
+        }
+        let (mut whole, mut hybrid, mut bytes, mut count) = (Programs::new(), Programs::new(), 0, 0);
+        for (at, (tenant, record)) in records.into_iter().enumerate() {
             let Some(key) = record.key else { continue };
-            let known = self.find(tenant, key).filter(|known| {
+            let before = self.whole.find(tenant, key).or_else(|| self.hybrid.find(tenant, key));
+            let known = before.clone().filter(|known| {
                 // Versions of records begin anew when everything does; the text of a program says what it is.
                 let digest = record.body.pointer("/program/digest").and_then(Value::as_str);
                 known.seen == record.version
@@ -137,43 +171,34 @@ impl Shelf {
                         digest: program.digest,
                         usual: (MicroUsd(i64::try_from(cost).unwrap_or(i64::MAX)), millis),
                         comparator,
+                        asks: made.asks,
                         executable,
                         course: Mutex::new(made.course),
                         avoided: Mutex::new(made.avoided.into_iter().collect()),
+                        rest: before.map(|before| Arc::clone(&before.rest)).unwrap_or_default(),
                         seen: record.version,
                     })
                 }
             };
-            count += 1;
+            count += usize::from(at < serving);
+            let next = if shelved.open().is_empty() { &mut whole } else { &mut hybrid };
             next.entry(tenant).or_default().insert(key, shelved);
         }
-        self.any.store(count > 0, Ordering::Release);
-        *self.tenants.write().unwrap_or_else(PoisonError::into_inner) = next;
+        self.whole.put(whole);
+        self.hybrid.put(hybrid);
         Ok(count)
     }
 
-    fn find(&self, tenant: TenantId, key: Digest) -> Option<Arc<Shelved>> {
-        let tenants = self.tenants.read().unwrap_or_else(PoisonError::into_inner);
-        tenants.get(&tenant)?.get(&key).cloned()
-    }
-
-    /// What serves requests that fit a mined template, if one is: where two could be meant, nothing does.
-    fn find_template(&self, tenant: TenantId, loose: &Loose) -> Option<Arc<Shelved>> {
-        let tenants = self.tenants.read().unwrap_or_else(PoisonError::into_inner);
-        let here = skeleton_of(&loose.text);
-        let admits = |shelved: &&Arc<Shelved>| {
-            let template = shelved.executable.template.as_ref();
-            template.is_some_and(|template| template.admits_pieces(loose.base, &here))
-        };
-        let mut fitting = tenants.get(&tenant)?.values().filter(admits);
-        fitting.next().filter(|_| fitting.next().is_none()).cloned()
-    }
-
-    /// Whether anything of the tenant's serves.
+    /// Whether anything of the tenant's serves by itself.
     #[must_use]
     pub fn has_any(&self, tenant: TenantId) -> bool {
-        self.any.load(Ordering::Acquire)
-            && self.tenants.read().unwrap_or_else(PoisonError::into_inner).contains_key(&tenant)
+        self.whole.has_any(tenant)
+    }
+
+    /// Whether anything of the tenant's leaves fields open to somebody who may be asked.
+    #[must_use]
+    pub fn has_hybrids(&self, tenant: TenantId) -> bool {
+        self.small.is_some() && self.hybrid.has_any(tenant)
     }
 
     /// What it says to the request of `run`, in its recorded form. `observed`: what is offered will not be given.
@@ -188,23 +213,14 @@ impl Shelf {
         if !self.has_any(tenant) {
             return Considered::Nothing;
         }
-        let (found, input) = match Task::of(model, request) {
-            Ok(task) => (self.find(tenant, task.key), task.input),
-            Err(why) => match Loose::of(model, request).filter(|_| why == Unlearnable::NoInstructions) {
-                Some(loose) => (self.find_template(tenant, &loose), loose.text),
-                None => return Considered::Pass(why.to_string()),
-            },
-        };
-        let Some(shelved) = found else {
-            return Considered::Pass("nothing is promoted for work of this kind".to_owned());
+        let (shelved, input) = match self.whole.search(tenant, model, request) {
+            Ok(Some(found)) => found,
+            Ok(None) => return Considered::Pass("nothing is promoted for work of this kind".to_owned()),
+            Err(why) => return Considered::Pass(why.to_string()),
         };
         let key = avoided_key(shelved.executable.task, &input);
-        let avoided = shelved.avoided.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied();
-        if avoided.is_some_and(|until| until > now) {
-            return Considered::Pass(format!(
-                "{} passes: live said something else to this of late",
-                shelved.artifact
-            ));
+        if shelved.avoids(key, now) {
+            return Considered::Pass(format!("{} passes: {AVOIDED}", shelved.artifact));
         }
         let said = match shelved.executable.says(&input) {
             Ok(said) => said,
@@ -229,15 +245,91 @@ impl Shelf {
         }
     }
 
+    /// The same for a request of which a program may tell a part. Which small model is asked is what the part was proven with, or is
+    /// being proven with.
+    #[must_use]
+    pub fn consider_part(
+        &self,
+        tenant: TenantId,
+        model: &str,
+        request: &Request,
+        (run, observed, now): (RunId, bool, Timestamp),
+    ) -> ConsideredPart {
+        let pass = ConsideredPart::Pass;
+        let Some(small) = self.small.as_ref().filter(|_| self.has_hybrids(tenant)) else {
+            return ConsideredPart::Nothing;
+        };
+        // What is not of a kind that anything is known of is told by who asks for whole answers.
+        let Ok(Some((shelved, input))) = self.hybrid.search(tenant, model, request) else {
+            return ConsideredPart::Nothing;
+        };
+        let name = shelved.artifact;
+        if shelved.asks.as_ref() != Some(&small.model) {
+            return pass(format!(
+                "{name} passes: `{}` is not the small model it is proven with",
+                small.model
+            ));
+        }
+        if !shelved.open().iter().all(Open::can_be_told) || shelved.rest.is_on(now) {
+            return pass(format!("{name} passes: asking `{}` came to nothing of late", small.model));
+        }
+        let part = match shelved.executable.says_in_part(&input) {
+            Ok(part) => part,
+            Err(why) => return pass(format!("{name} passes: {why}")),
+        };
+        let key = avoided_key(shelved.executable.task, &input);
+        let turn = {
+            let mut course = shelved.course.lock().unwrap_or_else(PoisonError::into_inner);
+            match course.stage() {
+                Stage::Promoted if shelved.avoids(key, now) => {
+                    return pass(format!("{name} passes: {AVOIDED}"));
+                }
+                Stage::Promoted if observed => Turn::Serve,
+                Stage::Promoted => course.turn(self.choice, run.as_bytes()),
+                Stage::Shadow | Stage::Eligible if !observed && small.takes(self.choice, run) => {
+                    Turn::Compare
+                }
+                Stage::Shadow | Stage::Eligible | Stage::Quarantined => {
+                    return pass(format!("{name} passes: it is not promoted"));
+                }
+            }
+        };
+        let (small, model) = (small.model.clone(), request.model.clone());
+        let draft = Box::new(Draft { shelved, small, part, model, key });
+        match turn {
+            Turn::Serve => ConsideredPart::Serve(draft),
+            Turn::Compare => ConsideredPart::Opine(draft),
+            Turn::Live => pass("it is not its turn".to_owned()),
+        }
+    }
+
     /// An audit said whether the artifact agrees with live: it counts here at once, and for everybody when the log is read.
     pub fn compared(&self, offered: &Offered, agreed: bool) {
         let mut course = offered.shelved.course.lock().unwrap_or_else(PoisonError::into_inner);
-        if course.stage() == Stage::Promoted {
-            course.compared(agreed, 0.0);
+        // What is not promoted is proven by the log alone.
+        if course.stage() != Stage::Promoted {
+            return;
         }
+        course.compared(agreed, 0.0);
         if !agreed {
             let mut avoided = offered.shelved.avoided.lock().unwrap_or_else(PoisonError::into_inner);
             avoided.insert(offered.key, Timestamp::LAST);
         }
+    }
+}
+
+/// Why an input goes live.
+const AVOIDED: &str = "live said something else to this of late";
+
+impl Shelved {
+    /// The fields that it leaves open.
+    #[must_use]
+    pub fn open(&self) -> &[Open] {
+        self.executable.open()
+    }
+
+    fn avoids(&self, key: Digest, now: Timestamp) -> bool {
+        let avoided = self.avoided.lock().unwrap_or_else(PoisonError::into_inner);
+        avoided.get(&key).is_some_and(|until| *until > now)
     }
 }

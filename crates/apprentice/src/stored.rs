@@ -6,7 +6,7 @@
 use std::num::NonZeroU32;
 
 use artifact::fingerprint::Templates;
-use schema::{ArtifactId, Digest, PatternId, RunId, Seq, Timestamp};
+use schema::{ArtifactId, Digest, PatternId, RunId, Timestamp};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -16,8 +16,11 @@ use crate::news::{Lesson, News};
 use crate::study::{AttemptMade, Made, ProgramName, Study};
 use crate::tutor::Tutor;
 
+/// Runs of which the events are read together: few enough that others who read need not wait for long.
+pub(crate) const AT_ONCE: usize = 16;
+
 /// How far the log was read.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Place {
     /// The next leaf.
@@ -30,6 +33,9 @@ pub(crate) struct Place {
     /// Everything is about to begin anew.
     #[serde(default)]
     pub(crate) clearing: Option<Clearing>,
+    /// The small model that may be asked for what programs leave open, as the log says up to here.
+    #[serde(default)]
+    pub(crate) small: Option<String>,
 }
 
 /// What was derived is being deleted.
@@ -70,9 +76,13 @@ impl Mine {
         Ok(Self { templates: read(&record)?, version: record.version, is_changed: false })
     }
 
-    pub(crate) fn change(&self, base: Digest) -> RecordChange {
+    /// The change that keeps it, after which it is as if it had just been read.
+    pub(crate) fn change(&mut self, base: Digest) -> RecordChange {
         let to = body("templates", None, json!(self.templates), Timestamp::EPOCH);
-        change(RecordKind::Learning, mine_id(base), self.version, to)
+        let change = change(RecordKind::Learning, mine_id(base), self.version, to);
+        self.version += 1;
+        self.is_changed = false;
+        change
     }
 }
 
@@ -115,8 +125,9 @@ pub(crate) struct Versions {
     pub(crate) learner: u64,
 }
 
-/// After so many lessons the learner is written though it has no new version.
-pub(crate) const MOST_PENDING: usize = 256;
+/// After so many lessons the learner is written though it has no new version. A learner of long texts is megabytes: to be taught this
+/// many again, by whoever needs it and has it not in memory, takes about as long as writing it once.
+pub(crate) const MOST_PENDING: usize = 1024;
 
 impl Loaded {
     pub(crate) fn new(study: Study) -> Self {
@@ -146,13 +157,14 @@ impl Loaded {
             versions.learner = record.version;
             tutor = read(&record)?;
         }
-        for run in &pending {
-            let events = store.events(*run, Seq::START, NonZeroU32::MAX).await?;
-            match News::recall(*run, &events) {
-                Some(News::Lesson(lesson)) => teach(&mut tutor, &study, &lesson),
-                Some(News::Loose(told)) => teach(&mut tutor, &study, &told.1),
-                Some(News::Served(served)) => drop(tutor.meet(&served.input)),
-                _ => {}
+        for runs in pending.chunks(AT_ONCE) {
+            for (run, events) in runs.iter().zip(store.whole_runs(runs).await?) {
+                match News::recall(*run, &events) {
+                    Some(News::Lesson(lesson)) => teach(&mut tutor, &study, &lesson),
+                    Some(News::Loose(told)) => teach(&mut tutor, &study, &told.1),
+                    Some(News::Served(served)) => drop(tutor.meet(&served.input)),
+                    _ => {}
+                }
             }
         }
         Ok(Self { study, tutor, pending, versions, epoch: 0, is_changed: false, is_grown: false })
@@ -221,17 +233,20 @@ pub fn stage_name(made: &Made) -> &'static str {
 
 /// The group of the artifacts that serve.
 pub(crate) const PROMOTED: &str = "promoted";
+/// The groups of those that are compared with live. Gateways look there for hybrids: only they can ask a small model.
+pub(crate) const UNPROVEN: [&str; 2] = ["shadow", "eligible"];
 /// The group of those that are over.
 pub const RETIRED: &str = "retired";
 
 pub(crate) fn artifact_change(made: &Made, group: &str, key: Digest, expected: u64) -> RecordChange {
     let mut to = body(group, Some(key), json!(made), made.created_at);
     // Gateways look for what serves, whoever's it is, by when it is due.
-    to.due_at = (group == PROMOTED).then_some(made.created_at);
+    let is_looked_for = group == PROMOTED || (made.is_hybrid() && UNPROVEN.contains(&group));
+    to.due_at = is_looked_for.then_some(made.created_at);
     change(RecordKind::Artifact, made.id.to_string(), expected, to)
 }
 
-pub(crate) fn place_change(place: Place, expected: u64) -> RecordChange {
+pub(crate) fn place_change(place: &Place, expected: u64) -> RecordChange {
     change(RecordKind::Learning, PLACE.to_owned(), expected, body("", None, json!(place), Timestamp::EPOCH))
 }
 
@@ -299,7 +314,7 @@ pub(crate) async fn pattern_by(store: &dyn TenantStore, id: PatternId) -> Result
 /// # Errors
 /// It says something else.
 pub fn read<T: DeserializeOwned>(record: &Record) -> Result<T, StoreError> {
-    serde_json::from_value(record.body.clone()).map_err(StoreError::unavailable)
+    T::deserialize(&record.body).map_err(StoreError::unavailable)
 }
 
 pub(crate) fn change(kind: RecordKind, id: String, expected: u64, to: RecordBody) -> RecordChange {

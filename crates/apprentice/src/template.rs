@@ -5,8 +5,7 @@
 //! same templates. A template is a kind of work once it came a few times. What was learned of it serves only what fits the template
 //! word for word, slots aside, as it was when the program was made.
 
-use artifact::fingerprint::{Piece, Templates, digest};
-use artifact::token::Kind;
+use artifact::fingerprint::{Piece, Template, Templates, digest, fits, skeleton};
 use schema::Digest;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -42,32 +41,46 @@ const TOKENS: std::ops::RangeInclusive<usize> = 3..=200;
 const LEAST_FIXED: f64 = 0.3;
 const NAME_WORDS: usize = 6;
 
-/// Takes a request in, and says what kind of work it is; nothing while its template is too new, or says too little.
-pub(crate) fn mine(templates: &mut Templates, loose: &Loose) -> Option<Mined> {
-    let here = skeleton_of(&loose.text);
+/// Takes a request in, and says what kind of work it is; nothing while its template is too new, or says too little. And whether
+/// the templates are others now.
+pub(crate) fn mine(templates: &mut Templates, loose: &Loose) -> (Option<Mined>, bool) {
+    let here = skeleton(&loose.text);
     if !TOKENS.contains(&here.len()) {
-        return None;
+        return (None, false);
     }
-    let fitting = templates.all().iter().filter(|template| fits(&template.pieces, &here));
-    let fitting: Vec<Digest> = fitting.map(|template| template.id).collect();
-    let id = templates.observe("", &loose.text);
-    let template = templates.all().iter().find(|template| template.id == id)?;
+    let Some(observed) = templates.observe("", here) else { return (None, false) };
+    let mined = says_enough(observed.template).then(|| {
+        let pieces = &observed.template.pieces;
+        let key = key_of(loose.base, observed.template);
+        let task = Task { key, name: name(pieces), input: loose.text.clone() };
+        let skeleton = Skeleton { base: loose.base, pieces: pieces.clone() };
+        Mined { task, skeleton, fitted: observed.fitted }
+    });
+    (mined, observed.is_changed)
+}
+
+/// Whether a template is a kind of work.
+fn says_enough(template: &Template) -> bool {
     let fixed = template.pieces.iter().filter(|piece| matches!(piece, Piece::Word(_))).count();
-    if template.seen < FEWEST_SEEN || (fixed as f64) < LEAST_FIXED * template.pieces.len() as f64 {
-        return None;
-    }
-    let fitted = fitting.contains(&id);
-    let key = digest(&json!({ "base": loose.base, "template": id }));
-    let task = Task { key, name: name(&template.pieces), input: loose.text.clone() };
-    let skeleton = Skeleton { base: loose.base, pieces: template.pieces.clone() };
-    Some(Mined { task, skeleton, fitted })
+    let is_new = template.seen < FEWEST_SEEN && !template.adopted;
+    !is_new && fixed as f64 >= LEAST_FIXED * template.pieces.len() as f64
+}
+
+/// What the work of a program that was made elsewhere, as the kind of work `task`, is known by here.
+pub(crate) fn adopt(templates: &mut Templates, skeleton: &Skeleton, task: Digest) -> Digest {
+    templates.adopt(task, &skeleton.pieces).map_or(task, |template| key_of(skeleton.base, template))
+}
+
+/// What the work of a template is known by.
+fn key_of(base: Digest, template: &Template) -> Digest {
+    if template.adopted { template.id } else { digest(&json!({ "base": base, "template": template.id })) }
 }
 
 impl Skeleton {
     /// Whether a request is one of the template's.
     #[must_use]
     pub fn admits(&self, loose: &Loose) -> bool {
-        self.admits_pieces(loose.base, &skeleton_of(&loose.text))
+        self.admits_pieces(loose.base, &skeleton(&loose.text))
     }
 
     /// The same, for whoever asks many.
@@ -85,22 +98,6 @@ impl Skeleton {
         };
         self.pieces.iter().map(piece).collect::<Vec<_>>().join(" ")
     }
-}
-
-/// The places of a text by itself: what a template of its own would begin with.
-pub(crate) fn skeleton_of(text: &str) -> Vec<Piece> {
-    let mut alone = Templates::default();
-    alone.observe("", text);
-    alone.all().first().map(|template| template.pieces.clone()).unwrap_or_default()
-}
-
-fn fits(template: &[Piece], here: &[Piece]) -> bool {
-    template.len() == here.len()
-        && template.iter().zip(here).all(|(piece, here)| match (piece, here) {
-            (Piece::Slot(Kind::Text), _) => true,
-            (Piece::Choice(words), Piece::Word(word)) => words.contains(word),
-            (piece, here) => piece == here,
-        })
 }
 
 fn name(pieces: &[Piece]) -> String {
@@ -125,7 +122,7 @@ mod tests {
         let cities =
             ["bern", "oslo", "rome", "kyoto", "lagos", "quito", "lima", "riga", "doha", "bonn", "cork"];
         let mined: Vec<Option<Mined>> =
-            cities.iter().zip(1..).map(|(city, day)| mine(&mut templates, &say(city, day))).collect();
+            cities.iter().zip(1..).map(|(city, day)| mine(&mut templates, &say(city, day)).0).collect();
         assert!(mined[..3].iter().all(Option::is_none), "too new");
         let last = mined[10].as_ref().unwrap();
         assert_eq!(last.task.key, mined[3].as_ref().unwrap().task.key);
@@ -142,8 +139,8 @@ mod tests {
         for day in 0..5 {
             mine(&mut templates, &loose(&format!("open the red door on day {day}")));
         }
-        let wider = mine(&mut templates, &loose("open the blue door on day 9")).unwrap();
+        let wider = mine(&mut templates, &loose("open the blue door on day 9")).0.unwrap();
         assert!(!wider.fitted);
-        assert!(mine(&mut templates, &loose("open the blue door on day 10")).unwrap().fitted);
+        assert!(mine(&mut templates, &loose("open the blue door on day 10")).0.unwrap().fitted);
     }
 }

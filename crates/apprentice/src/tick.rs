@@ -8,24 +8,28 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use schema::{ArtifactId, Digest, PatternId, Seq, TenantId, Timestamp};
+use schema::{ArtifactId, Digest, PatternId, RunId, TenantId, Timestamp};
 use serde_json::json;
 use store::{Commit, CommitError, Record, RecordFilter, RecordKind, Store, StoreError, TenantStore};
 
+use crate::aside::Aside;
 use crate::desk::Desk;
 use crate::executable::Executable;
+use crate::hybrid::Small;
+use crate::memory::Memory;
 use crate::news::{News, Order, order};
 use crate::report::Report;
-use crate::stored::{Loaded, Mine, pattern_by, pattern_of, place, program_text, read};
+use crate::stored::{AT_ONCE, Loaded, Mine, pattern_by, pattern_of, place, program_text, read};
 use crate::study::Made;
 use crate::view::Texts;
 
 /// Reads the wall clock.
 pub type Clock = fn() -> Timestamp;
 
-/// Learns from the logs of a store.
+/// Learns from the logs of a store. A clone is the same learner.
+#[derive(Clone)]
 pub struct Apprentice {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) clock: Clock,
@@ -33,16 +37,16 @@ pub struct Apprentice {
     choice: u64,
     /// Whether what is proven serves without being asked for.
     auto_promote: bool,
-    /// Studies that were used of late.
-    kept: Mutex<HashMap<(TenantId, PatternId), Loaded>>,
+    /// Who may be asked for what programs leave open.
+    small: Option<Small>,
+    memory: Arc<Mutex<Memory>>,
+    aside: Aside,
     /// One reads a tenant's log at a time.
-    turns: Mutex<HashMap<TenantId, Arc<tokio::sync::Mutex<()>>>>,
+    turns: Arc<Mutex<HashMap<TenantId, Arc<tokio::sync::Mutex<()>>>>>,
 }
 
 /// Leaves that are read into one commit.
 const PAGE: NonZeroU32 = NonZeroU32::new(128).unwrap();
-/// Studies that are kept in memory.
-const MOST_KEPT: usize = 64;
 /// Entries of the caches of learning that a tenant may have.
 pub(crate) const MOST_ENTRIES: NonZeroU32 = NonZeroU32::new(10_000).unwrap();
 /// What is derived is deleted within this time, or somebody else takes over.
@@ -61,7 +65,20 @@ impl Apprentice {
     /// A learner over `store`. `choice` is a secret number that stays the same.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Clock, choice: u64, auto_promote: bool) -> Self {
-        Self { store, clock, choice, auto_promote, kept: Mutex::default(), turns: Mutex::default() }
+        let (memory, turns) = (Arc::default(), Arc::default());
+        Self { store, clock, choice, auto_promote, small: None, memory, aside: Aside::default(), turns }
+    }
+
+    /// The same, for an installation in which `small` may be asked for what programs leave open. Nobody is asked here.
+    #[must_use]
+    pub fn with_small(self, small: Option<Small>) -> Self {
+        Self { small, ..self }
+    }
+
+    /// Who may be asked for what programs leave open.
+    #[must_use]
+    pub const fn small(&self) -> Option<&Small> {
+        self.small.as_ref()
     }
 
     /// Reads what is new in the tenant's log, to its end. `go_on` is asked between pages.
@@ -85,10 +102,20 @@ impl Apprentice {
         let turn = self.turn(tenant);
         let _turn = turn.lock().await;
         let (mut report, mut tries) = (Report::default(), 0);
+        if telling == Telling::Told {
+            self.tell_small(tenant).await?;
+        }
         // As far as the log goes now: where it grows all the time, the next tick reads on.
         let mut end = self.store.tenant(tenant).log_size().await?;
         while go_on() {
-            match self.page(tenant, telling, &mut report).await {
+            let this = self.clone();
+            let page = self.aside.run(async move {
+                let read = this.page(tenant, telling, &mut report).await;
+                (read, report)
+            });
+            let read;
+            (read, report) = page.await?;
+            match read {
                 Ok(Some(cursor)) if cursor < end => tries = 0,
                 Ok(_) if telling == Telling::Told && self.promote_eligible(tenant, &mut report).await? => {
                     end = self.store.tenant(tenant).log_size().await?;
@@ -97,7 +124,7 @@ impl Apprentice {
                 // Somebody else reads the same log: what is in memory is old.
                 Err(Missed::Moved) if tries < TRIES => {
                     tries += 1;
-                    self.forget(tenant);
+                    self.memory().forget(tenant);
                 }
                 Err(Missed::Moved) => break,
                 Err(Missed::Store(error)) => return Err(error),
@@ -110,6 +137,11 @@ impl Apprentice {
     pub(crate) fn turn(&self, tenant: TenantId) -> Arc<tokio::sync::Mutex<()>> {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(turns.entry(tenant).or_default())
+    }
+
+    /// What is in memory; nobody waits with it in hand.
+    pub(crate) fn memory(&self) -> MutexGuard<'_, Memory> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads one page; says how far that was, if there was anything.
@@ -133,12 +165,15 @@ impl Apprentice {
         let rows = store.feed(place.cursor, PAGE).await?;
         let Some(last) = rows.last() else { return Ok(None) };
         let mut news = Vec::new();
-        for row in &rows {
-            let events = store.events(row.run, Seq::START, NonZeroU32::MAX).await?;
-            news.extend(News::read(row, &events));
+        for rows in rows.chunks(AT_ONCE) {
+            let runs: Vec<RunId> = rows.iter().map(|row| row.run).collect();
+            let whole = store.whole_runs(&runs).await?;
+            news.extend(rows.iter().zip(&whole).flat_map(|(row, events)| News::read(row, events)));
         }
-        place.cursor = last.index + 1;
-        let mut desk = Desk::new(self.choice, place);
+        let cursor = last.index + 1;
+        place.cursor = cursor;
+        let mines = self.memory().mines(tenant, version);
+        let mut desk = Desk::new(self.choice, place, mines);
         let mut told = Vec::with_capacity(news.len());
         for one in news {
             if let News::Loose(loose) = &one
@@ -151,15 +186,11 @@ impl Apprentice {
             self.fetch(&*store, tenant, &one, &mut desk).await?;
             told.push(one);
         }
-        // Making a version takes a while, and nobody else should wait for it.
-        let folded = tokio::task::spawn_blocking(move || {
-            for one in &told {
-                desk.take(one);
-            }
-            desk
-        });
-        let mut desk = folded.await.map_err(|error| Missed::Store(StoreError::unavailable(error)))?;
-        let commit = self.commit(&*store, tenant, &mut desk, version, telling).await?;
+        for one in &told {
+            desk.take(one);
+        }
+        let kept = desk.kept();
+        let commit = self.commit(&*store, tenant, (&desk, kept), version, telling).await?;
         match store.commit(commit).await {
             Ok(()) => {}
             Err(CommitError::RecordMoved { .. }) => return Err(Missed::Moved),
@@ -168,8 +199,8 @@ impl Apprentice {
         }
         report.leaves += rows.len() as u64;
         report.note(&desk);
-        self.keep(tenant, desk);
-        Ok(Some(place.cursor))
+        self.memory().keep(tenant, version + 1, desk);
+        Ok(Some(cursor))
     }
 
     /// Has everything in reach that a piece of news is about.
@@ -207,8 +238,12 @@ impl Apprentice {
                 let Some(executable) = text.and_then(|text| Executable::read(&text).ok()) else {
                     return Ok(());
                 };
-                let key = executable.task;
-                desk.imports.insert(*digest, executable);
+                if let Some(base) = executable.template.as_ref().map(|skeleton| skeleton.base)
+                    && !desk.has_mine(base)
+                {
+                    desk.mines.insert(base, Mine::read(store, base).await?);
+                }
+                let key = desk.import(*digest, executable);
                 if desk.by_key.contains_key(&key) { None } else { pattern_of(store, key).await? }
             }
             _ => None,
@@ -253,7 +288,7 @@ impl Apprentice {
     ) -> Result<(), StoreError> {
         let Some(record) = record else { return Ok(()) };
         let Ok(id) = record.id.parse::<PatternId>() else { return Ok(()) };
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).remove(&(tenant, id));
+        let kept = self.memory().study(tenant, id);
         let epoch = desk.place.epoch;
         let is_current = |kept: &Loaded| (kept.epoch, kept.versions.pattern) == (epoch, record.version);
         let loaded = match kept.filter(is_current) {
@@ -262,6 +297,20 @@ impl Apprentice {
         };
         desk.put(loaded);
         Ok(())
+    }
+
+    /// Puts on record who may be asked for what programs leave open, if the log of a tenant who did anything says otherwise.
+    async fn tell_small(&self, tenant: TenantId) -> Result<(), StoreError> {
+        let store = self.store.tenant(tenant);
+        let (_, place) = place(&*store).await?;
+        let model = self.small.as_ref().map(|small| small.model.as_str());
+        if place.small.as_deref() == model || place.clearing.is_some() || store.log_size().await? == 0 {
+            return Ok(());
+        }
+        let deed =
+            self.deed(tenant, order::SMALL_MODEL, model.unwrap_or("none"), json!({ "model": model }))?;
+        let commit = Commit { appends: vec![deed], ..Commit::default() };
+        store.commit(commit).await.map_err(StoreError::unavailable)
     }
 
     /// Puts on record that what is proven serves from now on, where nobody needs to be asked. Says whether there was any.
@@ -288,21 +337,6 @@ impl Apprentice {
             store.commit(Commit { appends, ..Commit::default() }).await.map_err(StoreError::unavailable)?;
         }
         Ok(any)
-    }
-
-    fn keep(&self, tenant: TenantId, desk: Desk) {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        for (id, loaded) in desk.studies {
-            if kept.len() >= MOST_KEPT {
-                kept.clear();
-            }
-            kept.insert((tenant, id), loaded);
-        }
-    }
-
-    /// Nothing of the tenant's stays in memory.
-    pub(crate) fn forget(&self, tenant: TenantId) {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).retain(|(owner, _), _| *owner != tenant);
     }
 }
 

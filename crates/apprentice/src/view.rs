@@ -79,7 +79,7 @@ impl Apprentice {
         let clearing = Clearing { since, texts: texts == Texts::Forgotten };
         let epoch = place(&*store).await?.1.epoch + 1;
         set_place(&*store, Place { epoch, clearing: Some(clearing), ..Place::default() }).await?;
-        self.forget(tenant);
+        self.memory().forget(tenant);
         for kind in DERIVED {
             delete(&*store, kind, |_| true).await?;
         }
@@ -93,7 +93,7 @@ impl Apprentice {
 
 async fn set_place(store: &dyn TenantStore, to: Place) -> Result<(), StoreError> {
     let (version, _) = place(store).await?;
-    let records = vec![place_change(to, version)];
+    let records = vec![place_change(&to, version)];
     store.commit(Commit { records, ..Commit::default() }).await.map_err(StoreError::unavailable)
 }
 

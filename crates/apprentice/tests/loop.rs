@@ -64,6 +64,51 @@ async fn repeated_work_becomes_a_pattern_a_shadow_and_an_artifact_that_an_operat
 }
 
 #[tokio::test]
+async fn an_answer_that_is_always_the_same_is_a_constant_until_it_is_not() {
+    let mut world = World::new(false);
+    let mut at = 0;
+    while at < 720 && (at < 60 || world.state().await != "eligible") {
+        for _ in 0..60 {
+            world.record(&mail(at).0, "live", "noted", None).await;
+            at += 1;
+        }
+        world.tick().await;
+    }
+    let made = world.made().await;
+    assert_eq!((world.state().await.as_str(), made.kind.as_str()), ("eligible", "program"));
+    assert!(
+        world.texts().await.iter().any(|text| text.contains("\"constant\"")),
+        "{:?}",
+        world.texts().await
+    );
+    world.order(order::PROMOTED, &made.id.to_string()).await;
+    world.tick().await;
+    let asked = Wire::Chat.read_request(&request("please paint the door number 7 red today")).unwrap();
+    let (shelf, tenant) = (Shelf::new(CHOICE), world.tenant);
+    shelf.refresh(&*world.store, clock()).await.unwrap();
+    let answers = |shelf: &Shelf| -> Vec<String> {
+        let run = |at: u8| RunId::new(1, [at; 10]);
+        let considered = |at| shelf.consider(tenant, "gpt-4o", &asked, (run(at), false, clock()));
+        let served = (0..32).filter_map(|at| match considered(at) {
+            Considered::Serve(offered) => Some(offered.answer.text()),
+            _ => None,
+        });
+        served.collect()
+    };
+    let constant = answers(&shelf);
+    assert!(constant.len() > 8 && constant.iter().all(|said| said == "noted"), "{constant:?}");
+
+    // From now on it depends on the colour, and a classifier learns it.
+    world.live(at, at + 1).await;
+    world.tick().await;
+    assert_eq!(world.made().await.kind, "classifier");
+    world.live(at + 1, at + 240).await;
+    world.tick().await;
+    shelf.refresh(&*world.store, clock()).await.unwrap();
+    assert!(answers(&shelf).iter().all(|said| said == "red"), "{:?}", answers(&shelf));
+}
+
+#[tokio::test]
 async fn requests_that_become_strange_are_noticed_and_on_record() {
     const NOTICED: &str = "requests are no longer what they were: more is compared";
     let mut world = World::new(false);

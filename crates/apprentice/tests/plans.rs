@@ -142,7 +142,7 @@ async fn a_recorded_answer_that_calls_is_made_again_with_the_ids_it_had() {
     let recorded = json!({ "model": "gpt-4o", "choices": [{ "parts": [call], "stop": "tool_calls" }] });
     let request = asked(&said);
     let again = |recorded: &Value| {
-        apprentice::reexecute(apprentice::ENGINE, &text, ("chat", "gpt-4o", &request), Some(recorded))
+        apprentice::reexecute(apprentice::ENGINE, &text, ("chat", "gpt-4o", &request), (Some(recorded), None))
             .unwrap()
     };
     assert_eq!(again(&recorded), recorded);

@@ -133,7 +133,8 @@ async fn a_tagger_is_rebuilt_goes_on_elsewhere_travels_and_is_executed_again_the
     let read = Executable::read(text).unwrap();
     assert_eq!(&read.text(), text, "to the byte");
     let (asked, wanted) = (60_000..60_050).map(wish).find(|(asked, _)| read.says(asked).is_ok()).unwrap();
-    let again = reexecute(apprentice::ENGINE, text, ("chat", "gpt-4o", &request(&asked)), None).unwrap();
+    let again =
+        reexecute(apprentice::ENGINE, text, ("chat", "gpt-4o", &request(&asked)), (None, None)).unwrap();
     let told = again["choices"][0]["parts"][0]["text"].as_str().unwrap();
     assert_eq!(serde_json::from_str::<Value>(told).unwrap(), wanted);
 }

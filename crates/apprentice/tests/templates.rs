@@ -81,10 +81,13 @@ async fn what_has_no_instructions_is_learned_by_its_template_and_served_where_it
     // Whoever verifies finds the same, from the text alone.
     let text = world.texts().await.pop().unwrap();
     let request = bare("please paint the lamp number 77 green today");
-    let again = apprentice::reexecute(apprentice::ENGINE, &text, ("chat", "gpt-4o", &request), None).unwrap();
+    let again =
+        apprentice::reexecute(apprentice::ENGINE, &text, ("chat", "gpt-4o", &request), (None, None)).unwrap();
     assert_eq!(again["choices"][0]["parts"][0]["text"], "green");
     let request = bare("please break the lamp number 77 green today");
-    assert!(apprentice::reexecute(apprentice::ENGINE, &text, ("chat", "gpt-4o", &request), None).is_err());
+    assert!(
+        apprentice::reexecute(apprentice::ENGINE, &text, ("chat", "gpt-4o", &request), (None, None)).is_err()
+    );
 
     // A run that it served is counted with it, and all of it follows from the log.
     let executed = json!({ "artifactId": id, "version": 1, "artifact": "x", "engine": "y" });
@@ -97,4 +100,50 @@ async fn what_has_no_instructions_is_learned_by_its_template_and_served_where_it
     let view = Learned(Arc::new(Apprentice::new(Arc::clone(&world.store), clock, CHOICE, false)));
     let rebuilt = view.rebuild(world.tenant).await.unwrap();
     assert_eq!(rebuilt.repaired, 0, "{rebuilt:?}");
+}
+
+#[tokio::test]
+async fn what_was_learned_of_a_template_is_proven_anew_where_it_is_brought() {
+    let mut elsewhere = World::new(false);
+    let mut asked = 0;
+    let text = loop {
+        ask(&mut elsewhere, asked, asked + 60).await;
+        elsewhere.tick().await;
+        asked += 60;
+        assert!(asked < 900, "nothing was made of it");
+        if let Some(text) = elsewhere.texts().await.pop() {
+            break text;
+        }
+    };
+    // Where nothing like it was ever asked, and where its template is known by another name already.
+    for asked_before in [0, 8] {
+        let mut world = World::new(false);
+        ask(&mut world, 100, 100 + asked_before).await;
+        world.tick().await;
+        world.import(&text).await;
+        world.tick().await;
+        let made = world.made().await;
+        assert_eq!((made.kind.as_str(), made.course.proof().tally.compared), ("imported", 0));
+        for part in 0..10 {
+            ask(&mut world, 200 + part * 60, 260 + part * 60).await;
+            world.tick().await;
+            if world.state().await == "eligible" {
+                break;
+            }
+        }
+        assert_eq!(world.state().await, "eligible", "after {asked_before}");
+        assert_eq!(world.records(RecordKind::Pattern).await.len(), 1);
+        world.order(order::PROMOTED, &made.id.to_string()).await;
+        world.tick().await;
+        let shelf = Shelf::new(CHOICE);
+        assert_eq!(shelf.refresh(&*world.store, clock()).await.unwrap(), 1);
+        let request = Wire::Chat.read_request(&bare("please paint the lamp number 77 green today")).unwrap();
+        let considered = (0..64).map(|at| {
+            shelf.consider(world.tenant, "gpt-4o", &request, (RunId::new(1, [at; 10]), false, clock()))
+        });
+        assert!(considered.into_iter().any(|one| matches!(one, Considered::Serve(_))));
+        let view = Learned(Arc::new(Apprentice::new(Arc::clone(&world.store), clock, CHOICE, false)));
+        let rebuilt = view.rebuild(world.tenant).await.unwrap();
+        assert_eq!(rebuilt.repaired, 0, "{rebuilt:?}");
+    }
 }

@@ -46,10 +46,20 @@ impl Study {
         self.demoted(change, (run, at), out);
     }
 
+    /// What an artifact would have said, and was recorded before live answered: in the place of serving, or of what leaves fields open
+    /// also beside live.
     pub(super) fn audited(&mut self, compared: &Compared, lesson: &Lesson, choice: u64, out: &mut Outcome) {
         let Some(made) = self.artifact.as_mut().filter(|made| made.id == compared.artifact_id) else {
             return;
         };
+        // What one small model told says nothing of another.
+        if made.is_hybrid() && made.asks != compared.small {
+            return;
+        }
+        if made.is_hybrid() && made.course.stage() != Stage::Promoted {
+            let agreed = self.comparator.agree(&compared.said, &lesson.output);
+            return self.shadowed((agreed, 0.0), compared.version, lesson, choice, out);
+        }
         if made.course.stage() != Stage::Promoted {
             return;
         }
@@ -90,6 +100,7 @@ impl Study {
     pub(super) fn shadowed(
         &mut self,
         (agreed, expected): (bool, f64),
+        version: u32,
         lesson: &Lesson,
         choice: u64,
         out: &mut Outcome,
@@ -101,7 +112,7 @@ impl Study {
         let _ = made.course.turn(choice, lesson.run.as_bytes());
         let was = made.course.stage();
         made.course.compared(agreed, expected);
-        made.compared(lesson, Occasion::Shadow, made.version, agreed);
+        made.compared(lesson, Occasion::Shadow, version, agreed);
         self.looked_at(was, "", (lesson.run, lesson.at), out);
     }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use learning::course::{Course, Stage};
-use learning::gate::Gates;
+use learning::gate::{Gate, Gates};
 use learning::proof::{Promise, Tally};
 use schema::{ArtifactId, Digest, PatternId, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -18,8 +18,14 @@ pub struct Made {
     pub id: ArtifactId,
     /// The pattern it is made of.
     pub pattern: PatternId,
-    /// What makes it: `classifier`, `program`, `tagger`, `plan`, `imported`.
+    /// What makes it: `classifier`, `program`, `hybrid`, `tagger`, `plan`, `imported`.
     pub kind: String,
+    /// The fields that it leaves open: with any, it answers a part, and a small model the rest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<String>,
+    /// The small model that it is proven with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asks: Option<String>,
     /// Its version, from 1.
     pub version: u32,
     /// From its first comparison to its last.
@@ -146,7 +152,22 @@ impl Made {
     /// The gates before promotion, one by one.
     #[must_use]
     pub fn gates(&self) -> Gates {
-        self.course.gates()
+        let mut gates = self.course.gates();
+        if self.is_hybrid() {
+            let open = self.open.join(", ");
+            let reason = match &self.asks {
+                Some(model) => format!("`{model}` is asked for {open}"),
+                None => format!("it answers a part: nobody may be asked for {open} (`learning.small_model`)"),
+            };
+            gates.0.push(Gate { name: "small model".to_owned(), passed: self.asks.is_some(), reason });
+        }
+        gates
+    }
+
+    /// Whether it leaves anything open.
+    #[must_use]
+    pub const fn is_hybrid(&self) -> bool {
+        !self.open.is_empty()
     }
 
     /// The share of answers that surely agree with live, by what was compared.

@@ -63,13 +63,14 @@ impl Study {
             if version {
                 made.version += 1;
                 tutor.kind().clone_into(&mut made.kind);
-                if matches!(made.course.stage(), Stage::Promoted | Stage::Eligible) {
+                self.opened(tutor, place, out);
+                if self.is_wanted() {
                     self.keep_program(tutor, place, out);
                 }
             }
             return;
         }
-        let Some(attempt) = attempt else { return };
+        let Some(attempt) = attempt.map(|attempt| self.answerable(tutor, attempt)) else { return };
         if !attempt.answers {
             self.note(&attempt, "aborted", place.1, by, out);
             self.silent += 1;
@@ -91,8 +92,21 @@ impl Study {
         }
         self.pattern.take(Step::Replayed);
         self.make(tutor, place, (answered as u64, right as u64));
+        if self.is_wanted() {
+            self.keep_program(tutor, place, out);
+        }
         self.note(&attempt, "synthesized", place.1, by, out);
         self.changed(place, "made, to be compared with live".to_owned(), out);
+    }
+
+    /// Whether anybody needs the text of the version in force: who serves it, who decides about it; and of what leaves fields open
+    /// who asks for them, long before.
+    fn is_wanted(&self) -> bool {
+        self.artifact.as_ref().is_some_and(|made| match made.course.stage() {
+            Stage::Promoted | Stage::Eligible => true,
+            Stage::Shadow => made.is_hybrid(),
+            Stage::Quarantined => false,
+        })
     }
 
     pub(super) fn make(&mut self, tutor: &Tutor, (_, at): (RunId, Timestamp), replayed: (u64, u64)) {
@@ -108,6 +122,8 @@ impl Study {
             id: ArtifactId::new(at.as_millis(), ten(&[b"artifact", self.id.as_bytes(), &number])),
             pattern: self.id,
             kind: tutor.kind().to_owned(),
+            asks: self.small.clone().filter(|_| !tutor.open().is_empty()),
+            open: tutor.open(),
             version: 1,
             course: Course::new(terms),
             created_at: at,

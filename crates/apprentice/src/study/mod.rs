@@ -2,12 +2,14 @@
 //!
 //! It is folded from the news of the log in their order, and from nothing else: no clock, no store. The same log gives the same
 //! study, so everything here can be made again. What has to be decided by people or by the configuration comes as news too.
-//! `making.rs` is how an artifact comes about, `comparing.rs` what comparisons and people say of it, `order.rs` what was decided;
+//! `making.rs` is how an artifact comes about, `comparing.rs` what comparisons and people say of it, `order.rs` what was decided,
+//! `asking.rs` what becomes of it when it leaves fields open;
 //! `made.rs` is the artifact itself, and `outcome.rs` what is left to be kept beside the study.
 //!
 //! - Nothing is served before it is proven and somebody said so on record.
 //! - A comparison counts only for what was said before live's answer was known.
 
+mod asking;
 mod comparing;
 mod made;
 mod making;
@@ -71,6 +73,9 @@ pub struct Study {
     /// What its requests have in common, where that was mined.
     #[serde(default)]
     pub template: Option<Skeleton>,
+    /// The small model that may be asked for what a program leaves open, as the log said last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub small: Option<String>,
     /// The artifact, kept apart.
     #[serde(skip)]
     pub artifact: Option<Made>,
@@ -89,9 +94,9 @@ impl Study {
 
     /// The pattern of an artifact that was made elsewhere, of which no run is known here.
     #[must_use]
-    pub fn of_elsewhere(executable: &Executable, at: Timestamp) -> Self {
-        let Executable { task, model, style, .. } = executable;
-        Self::new(*task, "imported".to_owned(), model.clone(), *style, at)
+    pub fn of_elsewhere(key: Digest, executable: &Executable, at: Timestamp) -> Self {
+        let Executable { model, style, .. } = executable;
+        Self::new(key, "imported".to_owned(), model.clone(), *style, at)
     }
 
     fn new(key: Digest, name: String, model: String, style: Style, at: Timestamp) -> Self {
@@ -112,6 +117,7 @@ impl Study {
             side_effects: 0,
             comparator: Comparator::default(),
             template: None,
+            small: None,
             artifact: None,
         }
     }
@@ -131,16 +137,19 @@ impl Study {
             return;
         }
         self.affecting(lesson, out);
+        self.asking((lesson.run, lesson.at), out);
         // What widens its template would not have been served.
         let fitted = lesson.template.as_ref().is_none_or(|(_, fitted)| *fitted);
         self.template = lesson.template.as_ref().map(|(skeleton, _)| skeleton.clone());
         let opinion = tutor.meet(&lesson.task.input);
-        self.met(opinion.said.is_some() && fitted, (lesson.run, lesson.at), out);
+        let is_answerable = opinion.said.is_some() || opinion.part.is_some();
+        self.met(is_answerable && fitted, (lesson.run, lesson.at), out);
         if let Some(compared) = &lesson.compared {
             self.audited(compared, lesson, choice, out);
         } else if let Some(said) = opinion.said.as_ref().filter(|_| fitted) {
             let agreed = self.comparator.agree(said, &lesson.output);
-            self.shadowed((agreed, opinion.expected), lesson, choice, out);
+            let version = self.artifact.as_ref().map_or(0, |made| made.version);
+            self.shadowed((agreed, opinion.expected), version, lesson, choice, out);
         }
         let learned = tutor.learn(lesson.run, &lesson.task.input, &lesson.output, &opinion, self.aim());
         self.learned(tutor, learned.attempt, learned.version, (lesson.run, lesson.at), "punk", out);

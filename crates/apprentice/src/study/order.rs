@@ -70,7 +70,8 @@ impl Study {
             | Order::RollBack(_)
             | Order::Quarantine(_)
             | Order::Release(_)
-            | Order::Import(_) => {}
+            | Order::Import(_)
+            | Order::Ask(_) => {}
         }
     }
 

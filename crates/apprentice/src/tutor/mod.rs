@@ -9,18 +9,18 @@ pub(crate) use attempt::Attempt;
 
 use std::collections::VecDeque;
 
-use artifact::program::Program;
+use artifact::program::{Input, Open, Outcome, Program};
 use artifact::{Artifact, Guard, classify, tag};
 use learning::classify::Learner;
 use learning::comparator::Comparator;
 use learning::pattern::TaskClass;
 use learning::proof;
-use learning::synthesis::{Compiler, Sample};
+use learning::synthesis::{Compiler, Sample, agrees_in_part};
 use learning::tag::Extractor;
 use learning::threshold::Aim;
 use schema::RunId;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use self::attempt::{classified, compiled, tagged};
 use crate::executable::Executable;
@@ -70,6 +70,8 @@ enum Engine {
 pub struct Opinion {
     /// What it would say, if it is sure.
     pub said: Option<Value>,
+    /// What it would say, if it leaves fields open.
+    pub part: Option<Map<String, Value>>,
     /// The chance with which it expects to differ from live; zero where it cannot tell.
     pub expected: f64,
     inner: Inner,
@@ -99,6 +101,8 @@ pub struct Learned {
 const MOST_WAITING: usize = 96;
 /// A label that is longer is no label.
 const LONGEST_LABEL: usize = 80;
+/// After so many lessons with one answer it is a constant, and not the first of several.
+const CONSTANT: usize = 64;
 
 impl Tutor {
     /// A tutor that only has what somebody else made.
@@ -114,6 +118,12 @@ impl Tutor {
             && self.begin(class, aim).is_some_and(|attempt| attempt.answers)
     }
 
+    /// About how many bytes its learner takes in memory; little but for what remembers everything it was taught.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        if let Engine::Classify { learner } = &self.engine { learner.bytes() } else { 0 }
+    }
+
     /// Whether nothing is being learned.
     #[must_use]
     pub const fn is_waiting(&self) -> bool {
@@ -122,11 +132,14 @@ impl Tutor {
 
     /// What it would call what it makes.
     #[must_use]
-    pub const fn kind(&self) -> &'static str {
-        match self.engine {
+    pub fn kind(&self) -> &'static str {
+        match &self.engine {
             Engine::Waiting => "none",
             Engine::Classify { .. } => "classifier",
             Engine::Compile { plans: true, .. } => "plan",
+            Engine::Compile { plans: false, compiler } if compiler.artifact().is_some_and(leaves_fields) => {
+                "hybrid"
+            }
             Engine::Compile { plans: false, .. } => "program",
             Engine::Tag { .. } => "tagger",
             Engine::Given { .. } => "imported",
@@ -150,12 +163,8 @@ impl Tutor {
 
     /// Begins to learn, from the lessons that wait: what repeats is classified, what is made of its input is compiled.
     pub fn begin(&mut self, class: TaskClass, aim: Aim) -> Option<Attempt> {
-        let is_label = |(_, sample): &(RunId, Sample)| match &sample.output {
-            Value::String(text) => text.len() <= LONGEST_LABEL,
-            _ => false,
-        };
-        let labels =
-            self.bundle.iter().filter(|lesson| is_label(lesson)).count() * 10 >= self.bundle.len() * 9;
+        let labels = self.bundle.iter().filter(|(_, sample)| is_label(&sample.output)).count() * 10
+            >= self.bundle.len() * 9;
         self.engine = if class == TaskClass::Classification || labels {
             Engine::Classify { learner: Box::default() }
         } else {
@@ -163,12 +172,7 @@ impl Tutor {
             let plans = self.bundle.iter().filter(is_plan).count() * 2 > self.bundle.len();
             Engine::Compile { compiler: Box::new(Compiler::new(self.comparator.clone())), plans }
         };
-        let mut attempt = None;
-        for (_, sample) in self.bundle.clone() {
-            let opinion = self.meet(&sample.input);
-            attempt = self.teach(sample, &opinion, aim).attempt.or(attempt);
-        }
-        attempt
+        self.teach_again(self.bundle.iter().map(|(_, sample)| sample.clone()).collect(), aim)
     }
 
     /// Stops learning; what is learned next begins anew.
@@ -186,20 +190,23 @@ impl Tutor {
                 let label = sure.and_then(|opinion| learner.classifier().labels.get(opinion.label as usize));
                 let expected = sure.map_or(0.0, |opinion| learner.choice().expects(opinion.trust));
                 let said = label.map(|label| value_of(label));
-                Opinion { said, expected, inner: inner.map_or(Inner::Nothing, Inner::Class) }
+                Opinion { said, part: None, expected, inner: inner.map_or(Inner::Nothing, Inner::Class) }
             }
             Engine::Tag { extractor } => {
                 let reading = extractor.meet(input);
                 let said = extractor.answer(input, &reading);
                 let expected = said.as_ref().map_or(0.0, |_| extractor.choice().expects(reading.trust));
-                Opinion { said, expected, inner: Inner::Reading(reading) }
+                Opinion { said, part: None, expected, inner: Inner::Reading(reading) }
             }
             Engine::Compile { compiler, plans } => {
-                let answer = compiler.artifact().and_then(|artifact| answer_of(artifact, input));
+                let (answer, part) = compiler.artifact().map_or((None, None), |made| says(made, input));
                 let said = if *plans { answer.as_ref().and_then(plan::unflat) } else { answer };
-                Opinion { said, ..Opinion::default() }
+                Opinion { said, part: part.filter(|_| !*plans), ..Opinion::default() }
             }
-            Engine::Given { given } => Opinion { said: given.says(input).ok(), ..Opinion::default() },
+            Engine::Given { given } => {
+                let (said, part) = says(&given.artifact, input);
+                Opinion { said, part, ..Opinion::default() }
+            }
         }
     }
 
@@ -221,6 +228,9 @@ impl Tutor {
                 let label = sample.output.to_string();
                 let inner = if let Inner::Class(opinion) = &opinion.inner { Some(opinion) } else { None };
                 let version = learner.learn(&sample.input, &label, inner, aim);
+                if learner.answers() == 1 && learner.taught() >= CONSTANT {
+                    return self.compile_instead(aim);
+                }
                 let attempt = version.then(|| classified(learner));
                 Learned { attempt, version, replay: learner.replay().filter(|_| version) }
             }
@@ -230,11 +240,20 @@ impl Tutor {
                 let version = extractor.learn(told, reading, &self.comparator, aim);
                 Learned { attempt: version.then(|| tagged(extractor)), version, replay: None }
             }
+            Engine::Compile { compiler, .. } if contradicts(compiler, &sample) => {
+                let known = compiler.samples().cloned().collect();
+                self.classify_instead(sample, known, aim)
+            }
             Engine::Compile { compiler, plans } => {
-                let known = opinion
-                    .said
-                    .as_ref()
-                    .is_some_and(|said| compiler.comparator().agree(said, &sample.output));
+                let (comparator, open) =
+                    (compiler.comparator(), compiler.artifact().map(|made| made.program.open()));
+                let known = match (&opinion.said, &opinion.part) {
+                    (Some(said), _) => comparator.agree(said, &sample.output),
+                    (None, Some(part)) => {
+                        agrees_in_part(part, open.unwrap_or_default(), &sample.output, comparator)
+                    }
+                    (None, None) => false,
+                };
                 let sample = if *plans {
                     // What calls nothing, among what calls, is nothing to compile from; that it differs, the shadow sees.
                     let Some(output) = plan::flat(&sample.output) else { return Learned::default() };
@@ -248,7 +267,8 @@ impl Tutor {
                 let Some(attempt) = attempt else { return Learned { version, ..Learned::default() } };
                 let whole = !*plans || compiler.artifact().is_none_or(|made| plan::planning(made).is_some());
                 let attempt = compiled(attempt, whole);
-                // A program that leaves fields to somebody else never answers by itself. What once answered goes on.
+                // A program that leaves fields open does not answer by itself; what finds them all is better. What once answered
+                // goes on.
                 let is_first = compiler.version() <= 1;
                 if !*plans && is_first && compiler.artifact().is_none_or(leaves_fields) {
                     let samples = compiler.samples().cloned().collect();
@@ -257,6 +277,33 @@ impl Tutor {
                 Learned { attempt: Some(attempt), version, replay: None }
             }
         }
+    }
+
+    /// Has the compiler make a constant of what has had one answer so far.
+    fn compile_instead(&mut self, aim: Aim) -> Learned {
+        let compiler = Box::new(Compiler::new(self.comparator.clone()));
+        self.engine = Engine::Compile { compiler, plans: false };
+        let samples = self.bundle.iter().map(|(_, sample)| sample.clone()).collect();
+        let attempt = self.teach_again(samples, aim);
+        Learned { version: attempt.as_ref().is_some_and(|made| made.answers), attempt, replay: None }
+    }
+
+    /// Has a classifier learn what was a constant, until `sample` was answered otherwise. It comes first, so that there are two answers from
+    /// the beginning.
+    fn classify_instead(&mut self, sample: Sample, known: Vec<Sample>, aim: Aim) -> Learned {
+        self.engine = Engine::Classify { learner: Box::default() };
+        let samples = std::iter::once(sample).chain(known).collect();
+        Learned { attempt: self.teach_again(samples, aim), version: true, replay: None }
+    }
+
+    /// Teaches samples to an engine that has just begun, and says what it tried last.
+    fn teach_again(&mut self, samples: Vec<Sample>, aim: Aim) -> Option<Attempt> {
+        let mut last = None;
+        for sample in samples {
+            let opinion = self.meet(&sample.input);
+            last = self.teach(sample, &opinion, aim).attempt.or(last);
+        }
+        last
     }
 
     /// Has a tagger learn what could not be compiled, if its answers are made of pieces of their inputs. `attempt` is what came of
@@ -317,12 +364,42 @@ impl Tutor {
         let Some(artifact) = self.artifact() else { return (0, 0) };
         let (mut answered, mut right) = (0, 0);
         for (_, sample) in &self.bundle {
-            if let Some(said) = answer_of(&artifact, &sample.input) {
-                answered += 1;
-                right += usize::from(self.comparator.agree(&said, &sample.output));
-            }
+            let agreed = match says(&artifact, &sample.input) {
+                (Some(said), _) => self.comparator.agree(&said, &sample.output),
+                (None, Some(part)) => {
+                    agrees_in_part(&part, artifact.program.open(), &sample.output, &self.comparator)
+                }
+                (None, None) => continue,
+            };
+            answered += 1;
+            right += usize::from(agreed);
         }
         (answered, right)
+    }
+
+    /// The names of the fields that the version in force leaves open.
+    #[must_use]
+    pub fn open(&self) -> Vec<String> {
+        self.open_fields().iter().map(|open| open.name.clone()).collect()
+    }
+
+    /// Whether somebody else could tell all of them.
+    #[must_use]
+    pub fn can_be_completed(&self) -> bool {
+        self.open_fields().iter().all(Open::can_be_told)
+    }
+
+    fn open_fields(&self) -> &[Open] {
+        match &self.engine {
+            Engine::Compile { compiler, plans: false } => {
+                compiler.artifact().map(|made| made.program.open()).unwrap_or_default()
+            }
+            Engine::Given { given } => given.open(),
+            Engine::Compile { plans: true, .. }
+            | Engine::Waiting
+            | Engine::Classify { .. }
+            | Engine::Tag { .. } => &[],
+        }
     }
 
     /// The runs of the lessons that are kept, oldest first.
@@ -331,10 +408,27 @@ impl Tutor {
     }
 }
 
-fn answer_of(artifact: &Artifact, input: &str) -> Option<Value> {
-    match artifact.answer(&artifact::program::Input::new(input)) {
-        artifact::program::Outcome::Answer(value) => Some(value),
-        _ => None,
+/// What a program says: all of an answer, or a part in which fields are open.
+fn says(made: &Artifact, input: &str) -> (Option<Value>, Option<Map<String, Value>>) {
+    match made.answer(&Input::new(input)) {
+        Outcome::Answer(value) => (Some(value), None),
+        Outcome::Partial(part, _) if !made.program.open().is_empty() => (None, Some(part)),
+        Outcome::Partial(..) | Outcome::Abstain(_) => (None, None),
+    }
+}
+
+/// Whether an answer may be one of a few that come again and again.
+fn is_label(answer: &Value) -> bool {
+    answer.as_str().is_some_and(|text| text.len() <= LONGEST_LABEL)
+}
+
+/// Whether what was always answered with one label is now answered with another.
+fn contradicts(compiler: &Compiler, sample: &Sample) -> bool {
+    match compiler.artifact().map(|made| &made.program) {
+        Some(Program::Constant { value }) => {
+            is_label(value) && is_label(&sample.output) && !compiler.comparator().agree(value, &sample.output)
+        }
+        _ => false,
     }
 }
 
@@ -344,5 +438,5 @@ fn value_of(label: &str) -> Value {
 
 /// Whether a program says only a part of each answer.
 fn leaves_fields(made: &Artifact) -> bool {
-    matches!(&made.program, Program::Fields { delegated, .. } if !delegated.is_empty())
+    !made.program.open().is_empty()
 }

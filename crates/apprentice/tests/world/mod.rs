@@ -11,7 +11,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use apprentice::{Apprentice, Made, Report, StoredPattern, read};
+use apprentice::{Apprentice, Made, Report, StoredPattern, imported_program, order, read};
 use ledger::{Deed, Recorder, Salt};
 use schema::{RunId, Subject, TenantId, Timestamp};
 use serde_json::{Map, Value, json};
@@ -142,6 +142,15 @@ impl World {
         fields.extend(members(details));
         let deed = Deed { app: "a", agent: "b", r#type, fields };
         self.append(deed.record(self.tenant, run, at, || Salt::from_bytes([1; 16])).unwrap()).await;
+    }
+
+    /// Brings a program here that was made elsewhere.
+    pub(crate) async fn import(&mut self, text: &str) {
+        let digest = ledger::sha256(text.as_bytes());
+        let records = vec![imported_program(digest, text, clock())];
+        let commit = Commit { records, ..Commit::default() };
+        self.store.tenant(self.tenant).commit(commit).await.unwrap();
+        self.order(order::IMPORTED, &digest.to_string()).await;
     }
 
     pub(crate) async fn tick(&self) -> Report {
