@@ -164,6 +164,9 @@ pub(crate) struct Instructions {
     /// A binary of the same profile that is built already, instead of building one
     #[arg(long, value_name = "PATH")]
     pub(crate) punk: Option<PathBuf>,
+    /// Leave what callgrind wrote in this folder, for `callgrind_annotate`
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) dumps: Option<PathBuf>,
 }
 
 fn peer_cache() -> PathBuf {

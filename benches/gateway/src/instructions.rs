@@ -40,7 +40,7 @@ type Counts = BTreeMap<String, u64>;
 pub(crate) fn run(wanted: &Instructions) -> Result<ExitCode, String> {
     let profile = if cfg!(debug_assertions) { "dev" } else { "release" };
     let punk = wanted.punk.clone().map_or_else(|| build(profile), Ok)?;
-    let counted = count(&punk)?;
+    let counted = count(&punk, wanted.dumps.as_deref())?;
     let mut on_record = read(Path::new(ON_RECORD))?;
     if wanted.accept {
         on_record.insert(profile.to_owned(), counted.clone());
@@ -85,13 +85,16 @@ fn compare(counted: &Counts, on_record: &Counts) -> (String, bool) {
     (text, holds)
 }
 
-fn count(punk: &Path) -> Result<Counts, String> {
+fn count(punk: &Path, dumps: Option<&Path>) -> Result<Counts, String> {
     let folder = tempfile::Builder::new().prefix("gateway-bench").tempdir();
     let folder = folder.map_err(|error| format!("no temporary folder: {error}"))?;
     let folder = folder.path();
     let punk = fs::canonicalize(punk).map_err(|error| format!("{}: {error}", punk.display()))?;
     let (_upstream, upstream) = start_upstream(folder)?;
-    let out = folder.join("callgrind.out");
+    let dumps = dumps.unwrap_or(folder);
+    fs::create_dir_all(dumps).map_err(|error| format!("{}: {error}", dumps.display()))?;
+    let dumps = fs::canonicalize(dumps).map_err(|error| format!("{}: {error}", dumps.display()))?;
+    let out = dumps.join("callgrind.out");
     let under = [
         "valgrind",
         "--tool=callgrind",
@@ -104,8 +107,7 @@ fn count(punk: &Path) -> Result<Counts, String> {
     let setup = Setup {
         under: &under,
         // One worker: how often several wake each other depends on the machine.
-        // And nothing that comes now and then, whatever is asked: what is learned has a bench of its own.
-        environment: &[("TOKIO_WORKER_THREADS", "1"), ("PUNK_LEARN_INTERVAL_MS", "86400000")],
+        environment: &[("TOKIO_WORKER_THREADS", "1")],
         patience: Duration::from_secs(180),
         ..Setup::new(&punk, ours.clone(), upstream)
     };

@@ -4,7 +4,7 @@ use crate::backup::not_opened;
 use crate::clock;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use apprentice::{Apprentice, Learned};
+use apprentice::{Apprentice, Learned, Small};
 use config::Settings;
 use crypto::KeyRing;
 use crypto::keyring::Purpose;
@@ -83,7 +83,9 @@ pub(crate) fn views(store: &dyn Store, apprentice: &Arc<Apprentice>) -> Vec<Box<
 /// Who learns from the logs of this store.
 pub(crate) fn apprentice(store: &Arc<dyn Store>, settings: &Settings, keys: &KeyRing) -> Arc<Apprentice> {
     let choice = apprentice::choice_of(keys);
-    Arc::new(Apprentice::new(Arc::clone(store), clock::wall, choice, settings.auto_promote()))
+    let small = settings.small_model().map(|(model, percent)| Small { model: model.to_owned(), percent });
+    let apprentice = Apprentice::new(Arc::clone(store), clock::wall, choice, settings.auto_promote());
+    Arc::new(apprentice.with_small(small))
 }
 
 /// Who forgets in this store.

@@ -55,7 +55,7 @@ fn verify_packet(packet: &Path, trust: &Path) -> Result<Answer, Failure> {
 
 /// Has a learned program answer a recorded request again.
 pub(crate) fn execute(execution: &Execution<'_>) -> Result<Option<Value>, ExecuteError> {
-    let Execution { engine, artifact, asked, answer } = *execution;
+    let Execution { engine, artifact, asked, answer, told } = *execution;
     let Some(asked) = asked else {
         return if engine == apprentice::ENGINE {
             Ok(None)
@@ -63,7 +63,7 @@ pub(crate) fn execute(execution: &Execution<'_>) -> Result<Option<Value>, Execut
             Err(ExecuteError::Engine(engine.to_owned()))
         };
     };
-    apprentice::reexecute(engine, artifact, asked, answer).map(Some)
+    apprentice::reexecute(engine, artifact, asked, (answer, told)).map(Some)
 }
 
 /// Whose word to take.

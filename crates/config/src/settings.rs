@@ -149,6 +149,13 @@ impl Settings {
         Duration::from_millis(self.integer("learning.interval_ms").unwrap_or(10_000))
     }
 
+    /// `learning.small_model` and `learning.small_model_percent`, if there is such a model.
+    pub fn small_model(&self) -> Option<(&str, u8)> {
+        let percent =
+            self.integer("learning.small_model_percent").and_then(|percent| u8::try_from(percent).ok());
+        self.text("learning.small_model").map(|model| (model, percent.unwrap_or(20)))
+    }
+
     /// `learning.auto_promote`.
     pub fn auto_promote(&self) -> bool {
         self.boolean("learning.auto_promote").unwrap_or(false)

@@ -305,6 +305,7 @@ fn sample(key: &config::Key) -> &'static str {
     match key.kind {
         Kind::Address => "10.0.0.1",
         Kind::Integer { .. } if key.path.ends_with("_bytes") => "1048576",
+        Kind::Integer { .. } if key.path.ends_with("_percent") => "50",
         Kind::Integer { .. } => "150",
         Kind::Boolean => "true",
         Kind::Choice(words) => words[0],

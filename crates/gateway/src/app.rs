@@ -244,7 +244,7 @@ impl App {
             (Some(_), None) => return Err(StartError::NoBaseUrl),
             (Some(provider), Some(base)) => Some(Oidc::new(provider, base, Arc::clone(&keys))?),
         };
-        let shelf = Arc::new(Shelf::new(choice_of(&keys)));
+        let shelf = Arc::new(Shelf::new(choice_of(&keys)).with_small(apprentice.small().cloned()));
         let logs = Logs::new(log_name, keys);
         logs.key(TenantId::NIL)?;
         let origins = Origins::new(web, api_key.is_none() && !login.required);

@@ -11,11 +11,11 @@ use axum::Json;
 use axum::extract::{Path, State};
 use http::StatusCode;
 use ledger::sha256;
-use schema::{ArtifactId, JobId};
+use schema::{ArtifactId, Digest, JobId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use store::{Commit, Job, JobState, Record, RecordFilter, RecordKind};
+use store::{Commit, Job, JobState, Record, RecordFilter, RecordKind, TenantStore};
 
 pub(crate) use self::shown::{Artifact, shown};
 
@@ -29,6 +29,9 @@ use crate::page::Limit;
 use crate::pattern::{self, Pattern};
 use crate::strict::{Body, Params};
 use crate::text::Name;
+
+/// Artifacts that may have had one program, one after the other.
+const MOST_OF_A_PROGRAM: NonZeroU32 = NonZeroU32::new(64).unwrap();
 
 /// Which artifacts.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -165,6 +168,16 @@ pub(crate) struct NewImport {
     origin: Option<Name>,
 }
 
+/// The newest artifact that has this program.
+async fn of_program(store: &dyn TenantStore, digest: Digest) -> Result<Option<Record>, ApiError> {
+    let filter = RecordFilter { key: Some(digest), ..RecordFilter::of(RecordKind::Program) };
+    let programs = store.records(&filter, None, MOST_OF_A_PROGRAM).await.map_err(unread)?;
+    // The group of a program is its artifact; what was only brought here has none.
+    let newest = programs.iter().filter_map(|program| program.group.parse::<ArtifactId>().ok()).max();
+    let Some(id) = newest else { return Ok(None) };
+    store.record(RecordKind::Artifact, &id.to_string()).await.map_err(unread)
+}
+
 pub(crate) async fn import(
     State(app): State<App>,
     caller: Caller,
@@ -173,10 +186,6 @@ pub(crate) async fn import(
     let malformed =
         |why: String| ApiError::Malformed { param: "program".to_owned(), message: format!("program: {why}") };
     let executable = Executable::read(&program).map_err(|error| malformed(error.to_string()))?;
-    if executable.template.is_some() {
-        let why = "its kind of work was mined from the requests where it was made, and is not known here";
-        return Err(malformed(why.to_owned()));
-    }
     let house = app.house.of(caller.tenant);
     if executable.words().iter().any(|text| house.has_secret(text)) {
         return Err(malformed("it has a secret in it".to_owned()));
@@ -192,10 +201,8 @@ pub(crate) async fn import(
     let commit = Commit { appends: vec![change.record(&app, &caller)?], records, ..Commit::default() };
     store.commit(commit).await.map_err(unrecorded)?;
     learning::learn(&app, caller.tenant).await?;
-    let filter = RecordFilter { key: Some(executable.task), ..RecordFilter::of(RecordKind::Artifact) };
-    let found = store.records(&filter, None, NonZeroU32::MIN).await.map_err(unread)?;
-    let record = found.first().ok_or(ApiError::Unread)?;
-    Ok((StatusCode::CREATED, Json(ShownArtifact { artifact: shown(record)? })))
+    let record = of_program(&*store, digest).await?.ok_or(ApiError::Unread)?;
+    Ok((StatusCode::CREATED, Json(ShownArtifact { artifact: shown(&record)? })))
 }
 
 pub(crate) async fn promote(

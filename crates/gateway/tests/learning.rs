@@ -15,12 +15,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use apprentice::{Apprentice, Learned, ReplayEvaluation};
 use ledger::packet::Execution;
-use ledger::trust::Trust;
 use serde_json::{Value, json};
 use store::View as _;
 use wire::Wire;
 use world::upstream::{Act, Upstream, served_by};
-use world::{OPERATOR, Reply, Setup, World};
+use world::work::{Work, choice, executed, says, trust};
+use world::{OPERATOR, Reply, Setup};
 
 const COLOURS: [&str; 3] = ["red", "green", "blue"];
 
@@ -41,30 +41,13 @@ fn right(body: &Value) -> &'static str {
     COLOURS.into_iter().find(|colour| text.contains(colour)).unwrap_or("red")
 }
 
-/// Work that goes on: a gateway, and where it is.
-struct Work {
-    world: World,
-    at: u64,
-    /// Whether the model has changed its mind.
-    changed: Arc<AtomicBool>,
-}
-
 impl Work {
     /// With a model that can change its mind.
     async fn new(setup: Setup) -> Self {
         let changed = Arc::new(AtomicBool::new(false));
         let mind = changed.clone();
         let upstream = Upstream::start(move |_, seen| {
-            let said = if mind.load(Ordering::SeqCst) { "no colour at all" } else { right(&seen.body) };
-            let choice = json!({ "index": 0, "message": { "role": "assistant", "content": said }, "finish_reason": "stop" });
-            let usage = json!({ "prompt_tokens": 40, "completion_tokens": 2, "total_tokens": 42 });
-            Act::Say(
-                200,
-                Vec::new(),
-                json!({
-                    "id": "c", "object": "chat.completion", "created": 1, "model": "gpt-4o", "choices": [choice], "usage": usage,
-                }),
-            )
+            says("gpt-4o", if mind.load(Ordering::SeqCst) { "no colour at all" } else { right(&seen.body) })
         });
         let models = served_by(&[("openai", &upstream.await, &[Wire::Chat])]);
         Self { world: Setup { models, ..setup }.start().await, at: 0, changed }
@@ -75,30 +58,6 @@ impl Work {
         let reply = self.world.operate("POST", "/v1/chat/completions", &ask(self.at)).await;
         assert_eq!(reply.status, 200, "{reply:?}");
         reply
-    }
-
-    async fn get(&self, path: &str) -> Value {
-        let reply = self.world.operate("GET", path, &Value::Null).await;
-        assert_eq!(reply.status, 200, "{path}: {reply:?}");
-        reply.json()
-    }
-
-    async fn post(&self, path: &str) -> Reply {
-        self.world.operate("POST", path, &Value::Null).await
-    }
-
-    async fn tick(&self) -> Value {
-        let reply = self.post("/api/v1/learning/tick").await;
-        assert_eq!(reply.status, 200, "{reply:?}");
-        reply.json()
-    }
-
-    async fn pattern(&self) -> Value {
-        self.get("/api/v1/patterns").await["patterns"][0].clone()
-    }
-
-    async fn artifact(&self) -> Value {
-        self.get("/api/v1/artifacts").await["artifacts"][0].clone()
     }
 
     /// Has an artifact tried on recorded runs, as a worker would.
@@ -208,17 +167,12 @@ async fn repeated_work_is_learned_proven_promoted_served_and_taken_out_again() {
     );
     assert!(explanation["estimatedSavedUsd"].as_f64().unwrap() > 0.0, "{explanation}");
     assert!(detail["run"]["savedUsd"].as_f64().unwrap() > 0.0, "{detail}");
-    let executed =
-        detail["events"].as_array().unwrap().iter().find(|event| event["type"] == "artifact.executed");
-    assert!(executed.is_some(), "{detail}");
+    let events = detail["events"].as_array().unwrap();
+    assert!(events.iter().any(|event| event["type"] == "artifact.executed"), "{detail}");
     let path = format!("/api/v1/runs/{run}/evidence-packet");
     let packet = work.world.operate("GET", &path, &Value::Null).await.body;
     let trust = trust(&work.world, schema::TenantId::NIL);
-    let execute = |execution: &Execution<'_>| {
-        let Execution { engine, artifact, asked, answer } = *execution;
-        apprentice::reexecute(engine, artifact, asked.unwrap(), answer).map(Some)
-    };
-    let verified = ledger::packet::verify_with(&packet, &trust, governance::replay, execute);
+    let verified = ledger::packet::verify_with(&packet, &trust, governance::replay, executed);
     assert!(verified.as_ref().is_ok_and(|report| report.not_checked.is_empty()), "{verified:?}");
     let other = |_: &Execution<'_>| Ok::<_, String>(Some(json!({ "model": "gpt-4o", "choices": [] })));
     let broken = ledger::packet::verify_with(&packet, &trust, governance::replay, other).unwrap_err();
@@ -292,13 +246,6 @@ async fn kept(work: &Work, kind: &str) -> u64 {
     stats.iter().find(|stats| stats["cacheType"] == kind).unwrap()["entries"].as_u64().unwrap()
 }
 
-/// Who is trusted: the log of a tenant.
-fn trust(world: &World, tenant: schema::TenantId) -> Trust {
-    let keys = Arc::new(crypto::KeyRing::open(&world.folder).unwrap());
-    let key = outbox::Logs::new("test".to_owned(), keys).key(tenant).unwrap();
-    Trust::parse(&format!("log {}\nquorum none\n", key.verifier())).unwrap()
-}
-
 #[tokio::test]
 async fn an_exported_artifact_is_the_same_where_it_is_imported_and_is_proven_anew_there() {
     let mut work = Work::new(Setup { max_body_bytes: 16 << 20, ..Setup::protected() }).await;
@@ -336,10 +283,6 @@ async fn an_exported_artifact_is_the_same_where_it_is_imported_and_is_proven_ane
     let compared = work.world.with(&key, "GET", &path, &Value::Null).await.json();
     assert!(compared["artifact"]["shadow"]["compared"].as_u64().unwrap() > 10, "{compared}");
     assert_eq!(compared["artifact"]["shadow"]["disagreed"], 0);
-}
-
-fn choice(world: &World) -> u64 {
-    apprentice::choice_of(&crypto::KeyRing::open(&world.folder).unwrap())
 }
 
 #[tokio::test]
@@ -448,11 +391,7 @@ async fn what_a_forgotten_person_taught_serves_no_more_and_no_packet_claims_that
     let path = format!("/api/v1/runs/{run}/evidence-packet");
     let trusted = trust(&work.world, schema::TenantId::NIL);
     let verify = |packet: &[u8]| {
-        let execute = |execution: &Execution<'_>| {
-            let Execution { engine, artifact, asked, answer } = *execution;
-            apprentice::reexecute(engine, artifact, asked.unwrap(), answer).map(Some)
-        };
-        ledger::packet::verify_with(packet, &trusted, governance::replay, execute).unwrap().not_checked
+        ledger::packet::verify_with(packet, &trusted, governance::replay, executed).unwrap().not_checked
     };
     let packet = work.world.operate("GET", &path, &Value::Null).await.body;
     assert!(verify(&packet).is_empty());
@@ -608,12 +547,8 @@ async fn a_learned_call_of_a_tool_waits_for_an_operator_and_is_judged_like_any_o
     assert!(events.contains(&"side_effect.planned") && events.contains(&"artifact.executed"), "{events:?}");
     let packet =
         work.world.operate("GET", &format!("/api/v1/runs/{run}/evidence-packet"), &Value::Null).await.body;
-    let execute = |execution: &Execution<'_>| {
-        let Execution { engine, artifact, asked, answer } = *execution;
-        apprentice::reexecute(engine, artifact, asked.unwrap(), answer).map(Some)
-    };
     let trusted = trust(&work.world, schema::TenantId::NIL);
-    let verified = ledger::packet::verify_with(&packet, &trusted, governance::replay, execute);
+    let verified = ledger::packet::verify_with(&packet, &trusted, governance::replay, executed);
     assert!(verified.as_ref().is_ok_and(|report| report.not_checked.is_empty()), "{verified:?}");
 
     // What policy does not allow of a model it does not allow of a program.
@@ -662,16 +597,7 @@ async fn pieces_of_free_words_are_learned_served_whole_and_executed_again_by_who
         .map(|(body, wanted)| (body["messages"][1]["content"].to_string(), wanted))
         .collect();
     let upstream = Upstream::start(move |_, seen| {
-        let said = wanted[&seen.body["messages"][1]["content"].to_string()].to_string();
-        let choice = json!({ "index": 0, "message": { "role": "assistant", "content": said }, "finish_reason": "stop" });
-        let usage = json!({ "prompt_tokens": 40, "completion_tokens": 12, "total_tokens": 52 });
-        Act::Say(
-            200,
-            Vec::new(),
-            json!({
-                "id": "c", "object": "chat.completion", "created": 1, "model": "gpt-4o", "choices": [choice], "usage": usage,
-            }),
-        )
+        says("gpt-4o", &wanted[&seen.body["messages"][1]["content"].to_string()].to_string())
     });
     let models = served_by(&[("openai", &upstream.await, &[Wire::Chat])]);
     let setup = Setup { models, ..Setup::protected() };
@@ -702,12 +628,8 @@ async fn pieces_of_free_words_are_learned_served_whole_and_executed_again_by_who
     }
     let path = format!("/api/v1/runs/{}/evidence-packet", served.unwrap());
     let packet = work.world.operate("GET", &path, &Value::Null).await.body;
-    let execute = |execution: &Execution<'_>| {
-        let Execution { engine, artifact, asked, answer } = *execution;
-        apprentice::reexecute(engine, artifact, asked.unwrap(), answer).map(Some)
-    };
     let trusted = trust(&work.world, schema::TenantId::NIL);
-    let verified = ledger::packet::verify_with(&packet, &trusted, governance::replay, execute).unwrap();
+    let verified = ledger::packet::verify_with(&packet, &trusted, governance::replay, executed).unwrap();
     assert!(verified.not_checked.is_empty(), "{:?}", verified.not_checked);
 
     let file = work.get(&format!("/api/v1/artifacts/{id}/export")).await;

@@ -245,6 +245,7 @@ mod tests {
             now: Timestamp::EPOCH,
             lead: OnceLock::new(),
             audited: OnceLock::new(),
+            opinion: OnceLock::new(),
         }
     }
 

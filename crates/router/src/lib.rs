@@ -16,6 +16,7 @@
 mod answers;
 mod artifact;
 mod exact;
+mod hybrid;
 mod live;
 mod route;
 mod walk;
@@ -26,6 +27,7 @@ use apprentice::Shelf;
 
 pub use artifact::Artifacts;
 pub use exact::ExactCache;
+pub use hybrid::Hybrids;
 pub use live::Live;
 pub use route::{Estimate, Kept, Offer, Plan, Question, Recalled, Route};
 pub use walk::Walk;
@@ -33,5 +35,6 @@ pub use walk::Walk;
 /// Every route, in the order they are asked: the cheapest proven one first.
 #[must_use]
 pub fn routes(shelf: Arc<Shelf>) -> Vec<Box<dyn Route>> {
-    vec![Box::new(ExactCache::default()), Box::new(Artifacts(shelf)), Box::new(Live)]
+    let artifacts = Artifacts(Arc::clone(&shelf));
+    vec![Box::new(ExactCache::default()), Box::new(artifacts), Box::new(Hybrids(shelf)), Box::new(Live)]
 }

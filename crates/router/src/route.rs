@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use apprentice::Offered;
+use apprentice::{Draft, Offered};
 use async_trait::async_trait;
 use cache::{Lead, Uncacheable, Wish};
 use schema::{Digest, MicroUsd, RunId, TenantId, Timestamp};
@@ -47,6 +47,8 @@ pub struct Question<'q> {
     pub lead: OnceLock<Lead<(TenantId, Digest)>>,
     /// What a learned program would have said, if live's answer is to be compared with that.
     pub audited: OnceLock<Box<Offered>>,
+    /// A part of an answer that is to be completed before live is asked, and compared with what live says.
+    pub opinion: OnceLock<Box<Draft>>,
 }
 
 /// What a route says.
@@ -76,6 +78,8 @@ pub enum Plan {
     Recall(Box<Recalled>),
     /// Say what a learned program says.
     Execute(Box<Offered>),
+    /// Say what a learned program and a small model say, once that was asked.
+    Complete(Box<Draft>),
 }
 
 /// What a plan is thought to save against asking the model. Absent is not known, which is not nothing.

@@ -1,7 +1,7 @@
 //! Walking the routes: each is asked in turn until one answers, and what they said is kept.
 
 use apprentice::Shelved;
-use schema::{ArtifactDetails, CacheDetails, GhostRoute, PassedRoute, RouteExplanation, Verdict};
+use schema::{ArtifactDetails, CacheDetails, Completion, GhostRoute, PassedRoute, RouteExplanation, Verdict};
 
 use crate::route::{Estimate, Offer, Plan, Question, Route};
 
@@ -54,9 +54,11 @@ impl<'r> Walk<'r> {
                             cache = Some(CacheDetails { source_run, age_seconds });
                         }
                         Plan::Execute(offered) => {
-                            let Shelved { artifact: artifact_id, version, pattern: pattern_id, .. } =
-                                *offered.shelved;
-                            artifact = Some(ArtifactDetails { artifact_id, version, pattern_id });
+                            artifact = Some(details(&offered.shelved, None));
+                        }
+                        Plan::Complete(draft) => {
+                            let (model, fields) = (draft.small.clone(), draft.open_names());
+                            artifact = Some(details(&draft.shelved, Some(Completion { model, fields })));
                         }
                         Plan::Call => {}
                     }
@@ -72,6 +74,13 @@ impl<'r> Walk<'r> {
     pub fn failed(&mut self, reason: impl Into<String>) {
         if let Some(offered) = self.offered.take() {
             self.passed.push(PassedRoute { route: offered.route, reason: reason.into() });
+        }
+    }
+
+    /// What `route` said when it passed did not come to pass, for this reason.
+    pub fn passed_otherwise(&mut self, route: schema::Route, reason: String) {
+        if let Some(passed) = self.passed.iter_mut().find(|passed| passed.route == route) {
+            passed.reason = reason;
         }
     }
 
@@ -104,4 +113,9 @@ impl<'r> Walk<'r> {
             ..RouteExplanation::new(offered.route, offered.reason, verdict)
         }
     }
+}
+
+fn details(shelved: &Shelved, completion: Option<Completion>) -> ArtifactDetails {
+    let Shelved { artifact: artifact_id, version, pattern: pattern_id, .. } = *shelved;
+    ArtifactDetails { artifact_id, version, pattern_id, completion }
 }

@@ -171,7 +171,7 @@ pub struct CacheDetails {
 }
 
 /// A learned program that answered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ArtifactDetails {
@@ -181,6 +181,19 @@ pub struct ArtifactDetails {
     pub version: u32,
     /// The pattern it was learned from.
     pub pattern_id: PatternId,
+    /// Who told what it leaves open, when it told a part of the answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion: Option<Completion>,
+}
+
+/// The part of an answer that no learned program told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+pub struct Completion {
+    /// The small model that was asked for it.
+    pub model: String,
+    /// The fields of the answer that it told.
+    pub fields: Vec<String>,
 }
 
 /// A route that would have answered.

@@ -45,7 +45,8 @@ pub(crate) fn run(world: &World, targets: &[String], seconds: u64, corpora: &Pat
         let time = format!("-max_total_time={seconds}");
         // Its progress is worth a line now and then in a long run, and noise in a short one.
         let verbosity = if seconds > SHORT_SECONDS { "-verbosity=1" } else { "-verbosity=0" };
-        let options = [time.as_str(), verbosity, "-rss_limit_mb=4096", "-print_final_stats=1"];
+        let options =
+            [time.as_str(), verbosity, "-rss_limit_mb=4096", "-print_final_stats=1", "-print_funcs=0"];
         let result = inputs(world, target, corpora).and_then(|inputs| fuzz(world, target, &inputs, &options));
         if let Err(reason) = result {
             failed.push(format!("{target}: {reason}"));

@@ -1,6 +1,7 @@
 //! Ours, with everything on: a key, 200 rules of policy, a budget, redaction, the look-up of the exact cache, the ledger.
 //!
-//! What would refuse a load is off (requests per minute), and nothing else. `proof.rs` reads back that it is so.
+//! What would refuse a load is off (requests per minute), and what is learned from the ledger is left for later: it has a bench of its
+//! own. Nothing else is; `proof.rs` reads back that it is so.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -76,6 +77,7 @@ impl<'a> Setup<'a> {
             "limits.requests_per_minute=0",
             "limits.chat_requests_per_minute=0",
             "limits.ip_requests_per_minute=0",
+            "learning.interval_ms=86400000",
             if self.redaction { "redaction.enabled=true" } else { "redaction.enabled=false" },
         ] {
             command.args(["--set", set]);

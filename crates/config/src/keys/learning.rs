@@ -21,5 +21,18 @@ pub(super) static SECTION: Section = Section {
             "Milliseconds between two learning ticks.",
         )
         .or("10000"),
+        Key::new(
+            "learning.small_model",
+            "PUNK_SMALL_MODEL",
+            Kind::Text,
+            "Model that may be asked for the fields that a learned program leaves open; without one, nothing is learned in part.",
+        ),
+        Key::new(
+            "learning.small_model_percent",
+            "PUNK_SMALL_MODEL_PERCENT",
+            Kind::Integer { min: 1, max: 100 },
+            "Of a hundred live requests that an unproven artifact has a part of the answer for, so many also ask the small model.",
+        )
+        .or("20"),
     ],
 };

@@ -28,8 +28,13 @@ pub(crate) struct Artifact {
     pub(super) id: ArtifactId,
     pattern_id: PatternId,
     pub(super) state: ArtifactState,
-    /// What it is: `classifier`, `program`, `tagger` (of pieces of the input), `plan` (of tool calls), or `imported`.
+    /// What it is: `classifier`, `program`, `hybrid` (a program that leaves fields open), `tagger` (of pieces of the input), `plan`
+    /// (of tool calls), or `imported`.
     r#type: String,
+    /// The fields that it leaves open: with any, it tells a part of each answer, and a small model the rest.
+    open_fields: Vec<String>,
+    /// The small model that it is proven with; null where nothing is left open, or nobody may be asked.
+    small_model: Option<String>,
     /// Its version, from 1; a new one is made when enough is new.
     pub(super) version: u32,
     /// The highest level of side effects of what its answers call, 0 to 4; above 0 an operator has to promote it.
@@ -163,7 +168,7 @@ struct Replayed {
     version: u32,
     /// Recorded runs of the pattern.
     runs: u64,
-    /// Those that the artifact answers.
+    /// Those that the artifact answers; in the fields that it tells, if it leaves any open.
     answered: u64,
     /// Those that it answers otherwise than live did.
     disagreed: u64,
@@ -209,6 +214,8 @@ pub(crate) fn shown(record: &Record) -> Result<Artifact, ApiError> {
             .collect::<Result<_, ApiError>>()?,
         created_at: made.created_at,
         r#type: made.kind,
+        open_fields: made.open,
+        small_model: made.asks,
         version: made.version,
     })
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use apprentice::{COMPARED, ENGINE, EXECUTED, Offered, said};
 use axum::response::Response;
-use schema::RunStatus;
+use schema::{MicroUsd, RunStatus};
 use serde_json::{Value, json};
 use wire::{Part, Request};
 
@@ -41,14 +41,18 @@ pub(crate) fn request_recorded(asked: &Asked, recorded: &Arc<Value>) -> Option<A
 
 /// Whether the answer is recorded as it is given: only then can it be made again from the record.
 pub(crate) fn is_recordable(open: &mut OpenRun, offered: &Offered) -> bool {
-    let discretion = open.discretion();
     let parts = offered.answer.choices.iter().flat_map(|choice| &choice.parts);
-    // What stands for what the caller sent stays as it is; anything else that would be taken out is not the program's answer.
     parts.into_iter().all(|part| {
         let text =
             if let Part::ToolCall(call) = part { Some(call.arguments.as_str()) } else { part.as_text() };
-        text.is_none_or(|text| matches!(discretion.recorded(text, &mut open.lexicon, true), Cow::Borrowed(_)))
+        text.is_none_or(|text| is_recorded_as_it_is(open, text))
     })
+}
+
+/// What stands for what the caller sent stays as it is; anything else that would be taken out of a text is not a program's answer.
+pub(crate) fn is_recorded_as_it_is(open: &mut OpenRun, text: &str) -> bool {
+    let discretion = open.discretion();
+    matches!(discretion.recorded(text, &mut open.lexicon, true), Cow::Borrowed(_))
 }
 
 /// Answers with the program.
@@ -58,6 +62,12 @@ pub(crate) async fn answer(
     offered: Box<Offered>,
     stream: bool,
 ) -> Result<Response, ApiError> {
+    if let Some(small) = &open.small {
+        // What it was paid is not saved; and what that is nobody knows is not known to be saved.
+        let left = open.estimate.saved.zip(small.cost());
+        open.estimate.saved = left.map(|(usual, paid)| MicroUsd(usual.0.saturating_sub(paid.0).max(0)));
+        open.explanation.estimated_saved_usd = open.estimate.saved;
+    }
     let saved = Saved {
         money: open.estimate.saved.unwrap_or_default(),
         millis: open.estimate.live_ms.unwrap_or(0).saturating_sub(open.watch.millis()),

@@ -25,7 +25,7 @@ const MAX_ANSWER: usize = 64 * 1024 * 1024;
 const MAX_LOOK: usize = 64 * 1024;
 
 /// What came of asking.
-enum Heard<'r> {
+pub(super) enum Heard<'r> {
     /// An answer in one piece, in the upstream's bytes and in no vendor's shape.
     Whole { ready: &'r Ready, headers: HeaderMap, bytes: Bytes, answer: Answer },
     /// A stream that has begun to say something, and who has heard it.
@@ -80,7 +80,7 @@ pub(crate) async fn answer(
 }
 
 /// Asks the upstreams, one after the other, until one has something to say.
-async fn ask<'r>(
+pub(super) async fn ask<'r>(
     open: &mut OpenRun,
     _permit: &EffectPermit,
     headers: &HeaderMap,

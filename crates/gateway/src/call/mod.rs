@@ -2,9 +2,9 @@
 //!
 //! [`answer`] walks it: `asked.rs` reads the request strictly, the governor is asked, the routes are (`router`), and the
 //! plan they offer is performed: an answer that was given before is told again (`recall.rs`), a learned program answers
-//! (`learned.rs`), or a model is asked (`live.rs`). A streamed answer is a [`relay`], which passes on what comes from its
-//! [`source`]. `open_run.rs` sees to it that whatever happens ends in the ledger (`recording.rs`), in the words of `record.rs`, now
-//! or when the store is back (`late.rs`).
+//! (`learned.rs`), with what a small model tells where it leaves fields open (`hybrid.rs`), or a model is asked (`live.rs`). A
+//! streamed answer is a [`relay`], which passes on what comes from its [`source`]. `open_run.rs` sees to it that whatever happens
+//! ends in the ledger (`recording.rs`), in the words of `record.rs`, now or when the store is back (`late.rs`).
 //!
 //! - A refused input creates nothing: what is malformed is refused before there is a run.
 //! - The answer's last byte leaves after the run is recorded.
@@ -15,6 +15,7 @@ mod continuing;
 pub(crate) mod count;
 pub(crate) mod embeddings;
 mod held;
+mod hybrid;
 mod late;
 mod learned;
 mod live;
@@ -145,7 +146,7 @@ async fn answer(
             Err(error) => return Err(Box::pin(open.fail(error)).await),
         }
     }
-    match choose(app, &mut open, asked, model).await {
+    match choose(app, &mut open, headers, asked, model).await {
         Some(Plan::Recall(recalled)) => {
             Box::pin(recall::answer(open, tongue, *recalled, asked.request.stream)).await
         }
@@ -154,7 +155,8 @@ async fn answer(
         }
         Some(Plan::Call) if asked.wish.only_kept => Err(Box::pin(open.fail(ApiError::NotKept { run })).await),
         Some(Plan::Call) => live::answer(open, tongue, &permit, headers, asked, outgoing).await,
-        None => Err(Box::pin(open.fail(ApiError::Unserved { run })).await),
+        // A draft was completed or passed over when it was chosen.
+        Some(Plan::Complete(_)) | None => Err(Box::pin(open.fail(ApiError::Unserved { run })).await),
     }
 }
 
@@ -233,7 +235,13 @@ async fn begin(
 }
 
 /// Asks the routes, and keeps what they said.
-async fn choose(app: &App, open: &mut OpenRun, asked: &Asked, model: &str) -> Option<Plan> {
+async fn choose(
+    app: &App,
+    open: &mut OpenRun,
+    headers: &HeaderMap,
+    asked: &Asked,
+    model: &str,
+) -> Option<Plan> {
     let opening = open.opening.clone();
     let caller = &opening.caller;
     let rules = asked.wish.over(&app.cache_rules(caller.tenant).await);
@@ -258,6 +266,7 @@ async fn choose(app: &App, open: &mut OpenRun, asked: &Asked, model: &str) -> Op
         now: opening.started_at,
         lead: OnceLock::new(),
         audited: OnceLock::new(),
+        opinion: OnceLock::new(),
     };
     let mut walk = Walk::new(&app.routes);
     let mut plan = walk.next(&question).await;
@@ -267,7 +276,23 @@ async fn choose(app: &App, open: &mut OpenRun, asked: &Asked, model: &str) -> Op
         walk.failed("its answer has something in it that is not recorded as it is");
         plan = walk.next(&question).await;
     }
-    let (lead, audited) = (question.lead.into_inner(), question.audited.into_inner());
+    if let Some(Plan::Complete(draft)) = plan {
+        plan = match Box::pin(hybrid::complete(open, headers, asked, draft)).await {
+            Ok(offered) => Some(Plan::Execute(offered)),
+            Err(reason) => {
+                walk.failed(reason);
+                walk.next(&question).await
+            }
+        };
+    }
+    let (lead, mut audited) = (question.lead.into_inner(), question.audited.into_inner());
+    if let (Some(Plan::Call), Some(draft)) = (&plan, question.opinion.into_inner()) {
+        // What nobody completes is no opinion.
+        match Box::pin(hybrid::complete(open, headers, asked, draft)).await {
+            Ok(offered) => audited = Some(offered),
+            Err(why) => walk.passed_otherwise(Route::Hybrid, format!("nothing is compared: {why}")),
+        }
+    }
     open.estimate = walk.estimate();
     open.explanation = walk.explain(opening.judged.verdict.clone());
     open.lead = lead.map(|lead| Box::new(lead) as Box<_>);

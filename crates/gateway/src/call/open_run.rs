@@ -1,6 +1,7 @@
 //! A run that has begun. Whatever happens to it, it ends in the ledger.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use governance::Action;
 use http::HeaderMap;
@@ -14,6 +15,7 @@ use schema::{
 use serde_json::Value;
 use wire::{Answer, Part, Request};
 
+use super::hybrid::AskedSmall;
 use super::late::{self, Over};
 use super::learned::{self, Learned};
 use super::outgoing::Ready;
@@ -27,6 +29,10 @@ use crate::discretion::{Barred, Discretion, Looked};
 use crate::error::ApiError;
 use crate::governor::{Asking, Held, Judgement};
 use crate::identity::Caller;
+
+/// Nobody waits for the record of a run that was cancelled, and callers often go away together: so much later it is written, when their
+/// upstreams are free.
+const AFTER_THE_REST: Duration = Duration::from_millis(100);
 
 /// A run that has begun. Dropped before it is ended, it is recorded as cancelled, with the usage so far: the caller hung
 /// up, and still owes what was asked in its name.
@@ -54,6 +60,8 @@ pub(crate) struct OpenRun {
     pub(crate) recalled: Option<Digest>,
     /// What a learned program has to do with it.
     pub(crate) learned: Option<Box<Learned>>,
+    /// What a small model was asked beside it.
+    pub(crate) small: Option<Box<AskedSmall>>,
     /// What the answer wants done, as it was judged.
     pub(crate) wanted: Vec<Wanted>,
     /// What stands for what the caller sent.
@@ -135,6 +143,7 @@ impl OpenRun {
             keep: None,
             recalled: None,
             learned: None,
+            small: None,
             held: None,
             lexicon: Lexicon::default(),
             barred: None,
@@ -310,7 +319,13 @@ impl OpenRun {
         // A tool costs nothing that is counted here, but how often it is called may be.
         let of_calls = wanted.iter_mut().filter_map(|wanted| wanted.judged.held.take());
         let of_calls = of_calls.map(|held| held.settle(Some(MicroUsd(0))));
-        let settled = self.held.take().map(|held| held.settle(cost)).into_iter().chain(of_calls).collect();
+        let mut small = self.small.take();
+        let of_small = small.as_mut().and_then(|small| {
+            let cost = small.cost();
+            small.judged.held.take().map(|held| held.settle(cost))
+        });
+        let settled = self.held.take().map(|held| held.settle(cost));
+        let settled = settled.into_iter().chain(of_small).chain(of_calls).collect();
         let barred = self.barred.take();
         let (lexicon, looked) = (std::mem::take(&mut self.lexicon), std::mem::take(&mut self.looked));
         let learned = learned::told(&app, self.learned.take(), status, answer.as_ref());
@@ -331,6 +346,7 @@ impl OpenRun {
             keep: self.keep.filter(|_| status == RunStatus::Completed),
             recalled: self.recalled,
             learned,
+            small,
             finished_at: now(),
             latency_ms: self.watch.millis(),
         };
@@ -338,7 +354,7 @@ impl OpenRun {
         let is_cancelled = status == RunStatus::Cancelled;
         let work = Box::pin(async move {
             if is_cancelled {
-                tokio::task::yield_now().await;
+                tokio::time::sleep(AFTER_THE_REST).await;
             }
             let refused =
                 record::judgements(&opening, &ending).any(|judged| judged.verdict.effect != Effect::Allow);
@@ -354,8 +370,7 @@ impl OpenRun {
             drop(span);
             written
         });
-        // Nobody waits for one that was cancelled. When many go away at once, their upstreams are freed before any of it is written.
-        if is_cancelled { Recording::later(&tasks, work) } else { Recording::begin(&tasks, work) }
+        Recording::begin(&tasks, work)
     }
 
     /// The explanation, for the record. Nothing is asked of it after the end but its route.

@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
+use apprentice::ASKED;
 use ledger::canonical::CanonicalError;
 use ledger::{Name, Recorder, Said, Salt};
 use providers::upstream::Attempt;
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 use store::{Append, CacheKind, CacheWrite, Commit, Settle, Settlement};
 use wire::Answer;
 
+use super::hybrid::AskedSmall;
 use super::wanted::Wanted;
 use crate::discretion::{Discretion, Looked, recorded_fields};
 use crate::governor::{InForce, Judgement, Question};
@@ -58,6 +60,8 @@ pub(crate) struct Ending {
     pub(crate) recalled: Option<Digest>,
     /// What a learned program had to do with it: the type of an event, and its fields.
     pub(crate) learned: Option<(&'static str, Fields)>,
+    /// What a small model was asked beside it, before live was.
+    pub(crate) small: Option<Box<AskedSmall>>,
     /// What the answer wants done.
     pub(crate) wanted: Vec<Wanted>,
     /// Why the caller does not get the answer, if something in it must not leave.
@@ -161,7 +165,8 @@ pub(crate) fn judgements<'r>(
     ending: &'r Ending,
 ) -> impl Iterator<Item = &'r Judgement> {
     let wanted = ending.wanted.iter().map(|wanted| &wanted.judged);
-    std::iter::once(&opening.judged).chain(wanted).chain(&ending.barred)
+    let small = ending.small.iter().map(|small| &small.judged);
+    std::iter::once(&opening.judged).chain(small).chain(wanted).chain(&ending.barred)
 }
 
 /// All that people are asked in a run.
@@ -253,19 +258,12 @@ fn events(opening: &Opening, ending: &Ending) -> Vec<Told> {
     for signal in &opening.signals {
         events.push((started_at, "tripwire.signalled", fields_of_object(signal.clone())));
     }
-    for one in &ending.attempts {
-        events.push((finished_at, "model.attempted", attempt(one)));
+    if let Some(small) = &ending.small {
+        events.push((small.at, "policy.decided", small.judged.event()));
+        called(&mut events, small.at, &small.attempts, small.call.as_ref());
+        events.push((small.at, ASKED, small.event()));
     }
-    if let Some(call) = &ending.call {
-        let mut completed = fields([
-            ("finishReason", json!(call.stop)),
-            ("model", json!(call.model)),
-            ("provider", json!(call.upstream)),
-            ("usageEstimated", json!(call.estimated)),
-        ]);
-        totals(&mut completed, call.usage, call.cost);
-        events.push((finished_at, "model.completed", completed));
-    }
+    called(&mut events, finished_at, &ending.attempts, ending.call.as_ref());
     if let Some((r#type, fields)) = &ending.learned {
         events.push((finished_at, r#type, fields.clone()));
     }
@@ -280,6 +278,23 @@ fn events(opening: &Opening, ending: &Ending) -> Vec<Told> {
     }
     events.push((finished_at, "run.finished", finished(ending)));
     events
+}
+
+/// Whom a model call went to, and what it used.
+fn called(events: &mut Vec<Told>, at: Timestamp, attempts: &[Attempt], call: Option<&ModelCall>) {
+    for one in attempts {
+        events.push((at, "model.attempted", attempt(one)));
+    }
+    if let Some(call) = call {
+        let mut completed = fields([
+            ("finishReason", json!(call.stop)),
+            ("model", json!(call.model)),
+            ("provider", json!(call.upstream)),
+            ("usageEstimated", json!(call.estimated)),
+        ]);
+        totals(&mut completed, call.usage, call.cost);
+        events.push((at, "model.completed", completed));
+    }
 }
 
 /// The last event of a run.
@@ -297,8 +312,11 @@ fn finished(ending: &Ending) -> Fields {
         ("status", json!(ending.status)),
     ]);
     // Without a model call nothing was spent; with one whose price is unknown, the sum is unknown too.
-    let cost = ending.call.as_ref().map_or(Some(MicroUsd(0)), |call| call.cost);
-    totals(&mut finished, ending.call.as_ref().map(|call| call.usage).unwrap_or_default(), cost);
+    let calls = ending.call.iter().chain(ending.small.iter().filter_map(|small| small.call.as_ref()));
+    let (usage, cost) = calls.fold((Usage::default(), Some(MicroUsd(0))), |(usage, cost), call| {
+        (sum(usage, call.usage), cost.zip(call.cost).map(|(a, b)| MicroUsd(a.0.saturating_add(b.0))))
+    });
+    totals(&mut finished, usage, cost);
     if let Some((code, message)) = &ending.error {
         finished.push(("errorCode".into(), json!(code)));
         finished.push(("error".into(), json!(message)));
@@ -317,6 +335,17 @@ fn attempt(attempt: &Attempt) -> Fields {
         ("startedMs", json!(attempt.started_ms)),
         ("tookMs", json!(attempt.took_ms)),
     ])
+}
+
+fn sum(a: Usage, b: Usage) -> Usage {
+    Usage {
+        input_tokens: a.input_tokens + b.input_tokens,
+        output_tokens: a.output_tokens + b.output_tokens,
+        reasoning_tokens: a.reasoning_tokens + b.reasoning_tokens,
+        cache_read_tokens: a.cache_read_tokens + b.cache_read_tokens,
+        cache_write_tokens: a.cache_write_tokens + b.cache_write_tokens,
+        cache_write_long_tokens: a.cache_write_long_tokens + b.cache_write_long_tokens,
+    }
 }
 
 /// What was used and spent, in the fields that add up over the events of a run.

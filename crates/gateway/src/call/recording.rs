@@ -34,14 +34,6 @@ impl Recording {
             Poll::Pending => Self::Going(tasks.spawn(work)),
         }
     }
-
-    /// Lets others go first.
-    pub(crate) fn later(
-        tasks: &TaskTracker,
-        work: Pin<Box<impl Future<Output = Written> + Send + 'static>>,
-    ) -> Self {
-        Self::Going(tasks.spawn(work))
-    }
 }
 
 impl Future for Recording {

@@ -38,6 +38,7 @@ const GROUPS: &[Group] = &[
     ]),
     ("What was learned", "Beside the record of the learner itself.", &[
         event("artifact.executed", "A learned program answered; whoever verifies executes it again.", "`artifact`, `artifactId`, `patternId`, `version`, `engine`"),
+        event("artifact.asked", "A small model was asked for the fields that it leaves open, before live was. What the call used is the `model.completed` before it.", "`artifactId`, `patternId`, `version`, `small`, `fields`, `told` or why it is `unused`, `costMicroUsd`, `tookMs`"),
         event("artifact.compared", "It was compared with live in the place of answering.", "`artifact`, `artifactId`, `patternId`, `version`, `engine`, `agreed`"),
     ]),
     ("Tools and side effects", "What agents do, as far as they tell.", &[
@@ -70,6 +71,7 @@ const GROUPS: &[Group] = &[
         event("audit.artifact_changed", "It stands elsewhere, by what was compared or corrected.", "`stage`, `reason`, `run`"),
         event("audit.artifact_replayed", "It was tried on recorded runs.", "`version`, `runs`, `answered`, `disagreed`, `known`"),
         event("audit.artifact_imported", "It came from elsewhere.", "`origin`, `digest`"),
+        event("audit.small_model_set", "Another small model, or none, may be asked for what learned programs leave open; as the configuration says.", "`model`"),
         event("audit.pattern_retired", "A pattern is ignored from now on.", ""),
         event("audit.pattern_comparator_declared", "When answers of a pattern are the same was declared.", "the declaration"),
         event("audit.pattern_synthesis_requested", "Somebody wanted a pattern learned at once.", ""),

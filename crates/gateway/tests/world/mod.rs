@@ -11,6 +11,7 @@
 pub(crate) mod browser;
 pub(crate) mod raw;
 pub(crate) mod upstream;
+pub(crate) mod work;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -62,6 +63,8 @@ pub(crate) struct Setup {
     pub(crate) drain_delay: Duration,
     /// Whether what is proven serves without being asked for.
     pub(crate) auto_promote: bool,
+    /// Who may be asked for what learned programs leave open.
+    pub(crate) small: Option<apprentice::Small>,
     pub(crate) max_body_bytes: usize,
 }
 
@@ -91,6 +94,7 @@ impl Setup {
             capacity: Capacity::default(),
             drain_delay: Duration::ZERO,
             auto_promote: false,
+            small: None,
             max_body_bytes: 1 << 20,
         }
     }
@@ -137,7 +141,8 @@ impl Setup {
         };
         let clock = || Timestamp::from_millis(1_800_000_000_000).unwrap();
         let choice = apprentice::choice_of(&keys);
-        let apprentice = apprentice::Apprentice::new(Arc::clone(&self.store), now, choice, self.auto_promote);
+        let apprentice = apprentice::Apprentice::new(Arc::clone(&self.store), now, choice, self.auto_promote)
+            .with_small(self.small);
         let build = Build { version: "0", commit: None, target: "test" };
         let installation = Installation {
             keeper: Keeper::new(Arc::clone(&self.store), self.store.views(), clock),

@@ -10,8 +10,15 @@ export interface components {
              * @enum {string}
              */
             state: "shadow" | "eligible" | "promoted" | "quarantined" | "retired";
-            /** @description What it is: `classifier`, `program`, `tagger` (of pieces of the input), `plan` (of tool calls), or `imported`. */
+            /**
+             * @description What it is: `classifier`, `program`, `hybrid` (a program that leaves fields open), `tagger` (of pieces of the input), `plan`
+             *     (of tool calls), or `imported`.
+             */
             type: string;
+            /** @description The fields that it leaves open: with any, it tells a part of each answer, and a small model the rest. */
+            openFields: string[];
+            /** @description The small model that it is proven with; null where nothing is left open, or nobody may be asked. */
+            smallModel: string | null;
             /**
              * Format: uint32
              * @description Its version, from 1; a new one is made when enough is new.
@@ -104,6 +111,8 @@ export interface components {
             version: number;
             /** @description The pattern it was learned from. */
             patternId: components["schemas"]["Id_pat"];
+            /** @description Who told what it leaves open, when it told a part of the answer. */
+            completion?: components["schemas"]["Completion"] | null;
         };
         /** @description One comparison with live. */
         ArtifactEvaluation: {
@@ -149,7 +158,7 @@ export interface components {
             runs: number;
             /**
              * Format: uint64
-             * @description Those that the artifact answers.
+             * @description Those that the artifact answers; in the fields that it tells, if it leaves any open.
              */
             answered: number;
             /**
@@ -217,6 +226,13 @@ export interface components {
             compared: number;
             /** Format: uint64 */
             disagreed: number;
+        };
+        /** @description The part of an answer that no learned program told. */
+        Completion: {
+            /** @description The small model that was asked for it. */
+            model: string;
+            /** @description The fields of the answer that it told. */
+            fields: string[];
         };
         Digest: string;
         /** @description What may happen. There is no `allowed: bool` to forget to look at. */

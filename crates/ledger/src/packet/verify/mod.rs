@@ -64,6 +64,9 @@ pub struct Execution<'p> {
     pub asked: Option<(&'p str, &'p str, &'p Value)>,
     /// The answer that is on record; absent where it is withheld.
     pub answer: Option<&'p Value>,
+    /// The fields of the answer that the artifact leaves open, as the record of the call says that a small model told them: the text of
+    /// an object. Absent where no model was asked for any.
+    pub told: Option<&'p str>,
 }
 
 /// The same as [`verify`], for whoever can execute artifacts: `execute` answers the request again, as `run.finished` records an

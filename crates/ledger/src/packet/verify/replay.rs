@@ -119,7 +119,14 @@ pub(super) fn artifacts<X: Display>(
         let asked = text_of("wire").zip(text_of("model")).zip(shown(started, "request"));
         let asked = asked.map(|((wire, model), request)| (wire, model, request));
         let answer = shown(finished, "answer");
-        let derived = execute(&Execution { engine, artifact: text, asked, answer });
+        // What was told is the word of that call: nobody can be asked again, so it is taken from there and said to be.
+        let asking = packet.events.iter().find(|event| event.r#type == "artifact.asked");
+        let told = asking.and_then(|asking| Some((asking, asking.payload.get("told")?)));
+        // Without it there is nothing to execute on.
+        let asked = asked.filter(|_| told.is_none_or(|(_, told)| told.value().is_some()));
+        let told = told.and_then(|(asking, told)| Some((asking, told.value()?.as_str()?)));
+        let execution = Execution { engine, artifact: text, asked, answer, told: told.map(|(_, told)| told) };
+        let derived = execute(&execution);
         let derived =
             derived.map_err(|error| Reason::ArtifactReplay.because(format!("event {seq}: {error}")))?;
         let (Some(derived), Some(answer)) = (derived, answer) else {
@@ -129,6 +136,14 @@ pub(super) fn artifacts<X: Display>(
         if canonical::to_vec(&derived) != canonical::to_vec(answer) {
             return Err(Reason::ArtifactReplay
                 .because(format!("event {seq}: the artifact answers {derived}, recorded is {answer}")));
+        }
+        if let Some((asking, _)) = told {
+            let names = shown(asking, "fields").and_then(|names| Vec::<String>::deserialize(names).ok());
+            let names = names.unwrap_or_default().join(", ");
+            let call = asking.seq;
+            not_checked.push(format!(
+                "event {seq}: the fields of the answer that a model told ({names}): they are as event {call} records that call"
+            ));
         }
     }
     match packet.artifacts.keys().find(|name| !named.contains(name)) {
