@@ -45,7 +45,11 @@ fn tell(said: &Choice, choice: u32, deltas: &mut Vec<Delta>) {
                 }
             }
             // Nothing that a model says.
-            Part::Image { .. } | Part::File { .. } | Part::ToolResult(_) | Part::Foreign { .. } | Part::Beside { .. } => {}
+            Part::Image { .. }
+            | Part::File { .. }
+            | Part::ToolResult(_)
+            | Part::Foreign { .. }
+            | Part::Beside { .. } => {}
         }
     }
     deltas.extend(said.logprobs.clone().map(|value| Delta::Logprobs { choice, value }));

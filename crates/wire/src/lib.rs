@@ -5,7 +5,7 @@
 //!
 //! Start at [`Wire`], which names the wires and leads to what each can do; `request.rs`, `part.rs`, `answer.rs` and
 //! `delta.rs` are the shape between, a folder per wire (`chat`, `messages`, `responses`) holds its requests, answers and
-//! streams, both ways, and `sse.rs` frames all of their streams. `extra.rs` knows what only some wires know.
+//! streams, both ways, and `sse.rs` frames all of their streams (`chunked.rs` is how HTTP/1.1 frames those in turn). `extra.rs` knows what only some wires know.
 //!
 //! - Reading is strict: what is malformed is refused by field ([`Refused`]), before anybody acts on it.
 //! - What a wire cannot say is refused by name when leaving it out would change the meaning, and named in
@@ -20,6 +20,7 @@ mod again;
 mod answer;
 mod at;
 mod chat;
+pub mod chunked;
 pub mod count;
 mod delta;
 mod effort;

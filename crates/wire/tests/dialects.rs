@@ -323,7 +323,8 @@ fn what_is_not_known_stays_where_it_stood_whatever_it_is_called() {
     assert_eq!(there_and_back(Wire::Responses, &body), body);
 
     let call = json!({ "id": "call_1", "type": "custom", "custom": { "name": "sql", "input": "select 1" } });
-    let said = json!({ "role": "assistant", "content": [screen], "tool_calls": [call], "audio": { "id": "a" } });
+    let said =
+        json!({ "role": "assistant", "content": [screen], "tool_calls": [call], "audio": { "id": "a" } });
     let body = json!({ "model": "gpt-5", "messages": [said] });
     assert_eq!(there_and_back(Wire::Chat, &body), body);
 }

@@ -74,7 +74,11 @@ fn choice_pieces(number: u32, choice: &Choice, deltas: &mut Vec<Delta>) {
                 calls += 1;
             }
             // No model answers with these.
-            Part::Image { .. } | Part::File { .. } | Part::ToolResult(_) | Part::Foreign { .. } | Part::Beside { .. } => {}
+            Part::Image { .. }
+            | Part::File { .. }
+            | Part::ToolResult(_)
+            | Part::Foreign { .. }
+            | Part::Beside { .. } => {}
         }
     }
     deltas.extend(choice.stop.clone().map(|stop| Delta::Stop { choice: number, stop }));

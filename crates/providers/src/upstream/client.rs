@@ -45,7 +45,7 @@ pub(super) async fn send(
     let total = started + upstream.timeouts.total;
     let ends = deadline.map_or(total, |deadline| deadline.min(total));
     let head = ends.min(started + upstream.timeouts.first_byte);
-    let (response, carrier) = match timeout_at(head, passage.berth.request(request)).await {
+    let response = match timeout_at(head, passage.berth.request(request)).await {
         Ok(Ok(answered)) => answered,
         Ok(Err(error)) => return Err((UpstreamError::from_send(&upstream.name, error), passage)),
         Err(_) => {
@@ -58,14 +58,14 @@ pub(super) async fn send(
             return Err((error, passage));
         }
     };
-    let (parts, incoming) = response.into_parts();
+    let (parts, coming) = response.into_parts();
     let said = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
     Ok(Reply {
         status: parts.status,
         retry_after: retry_after(&parts.headers),
         final_word: said("x-should-retry") == Some("false"),
         headers: pass_back(&parts.headers),
-        body: ReplyBody::new(incoming, carrier, passage, started..ends),
+        body: ReplyBody::new(coming, passage, started..ends),
         target: target.clone(),
     })
 }

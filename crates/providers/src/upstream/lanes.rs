@@ -7,8 +7,9 @@
 //! upstream has several lanes with a connection each, and a lane takes no more calls than fit on one. Calls fill the first
 //! lanes first: a quiet upstream has one connection.
 
+use super::coming::Coming;
 use super::connect::{Connector, Made, SendError, Shared};
-use super::kept::{Kept, Unsent};
+use super::kept::Unsent;
 use super::place::Upstream;
 use super::shelf::Shelf;
 use bytes::Bytes;
@@ -17,7 +18,6 @@ use http::header::HOST;
 use http::uri::Scheme;
 use http::{HeaderValue, Request, Response, Uri};
 use http_body_util::Full;
-use hyper::body::Incoming;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -57,15 +57,6 @@ struct Lane {
 pub(super) struct Berth {
     upstream: Arc<Upstream>,
     lane: usize,
-}
-
-/// Who brings the pieces of an answer.
-#[derive(Debug)]
-pub(super) enum Carrier {
-    /// A connection that has no other call, and where it goes afterwards.
-    Kept(Box<Kept>, Arc<Shelf>),
-    /// A connection that others use as well.
-    Shared,
 }
 
 impl Lanes {
@@ -109,7 +100,7 @@ impl Berth {
     pub(super) async fn request(
         &self,
         mut request: Request<Full<Bytes>>,
-    ) -> Result<(Response<Incoming>, Carrier), SendError> {
+    ) -> Result<Response<Coming>, SendError> {
         let lanes = &self.upstream.lanes;
         loop {
             let (made, new) = match lanes.there_is(self.lane) {
@@ -160,11 +151,7 @@ impl Lanes {
         Ok((made, true))
     }
 
-    async fn send(
-        &self,
-        mut request: Request<Full<Bytes>>,
-        made: Made,
-    ) -> Result<(Response<Incoming>, Carrier), Unsent> {
+    async fn send(&self, mut request: Request<Full<Bytes>>, made: Made) -> Result<Response<Coming>, Unsent> {
         match made {
             Made::Kept(mut kept) => {
                 let whole = request.uri().clone();
@@ -175,7 +162,7 @@ impl Lanes {
                     request.headers_mut().insert(HOST, host.clone());
                 }
                 match kept.send(request).await {
-                    Ok(answer) => Ok((answer, Carrier::Kept(kept, Arc::clone(&self.shelf)))),
+                    Ok(answer) => Ok(Coming::alone(answer, kept, &self.shelf)),
                     Err(mut unsent) => {
                         if let Some(again) = &mut unsent.request {
                             *again.uri_mut() = whole;
@@ -185,7 +172,7 @@ impl Lanes {
                 }
             }
             Made::Shared(mut shared) => match shared.try_send_request(request).await {
-                Ok(answer) => Ok((answer, Carrier::Shared)),
+                Ok(answer) => Ok(answer.map(Coming::Shared)),
                 Err(mut unsent) => Err(Unsent { request: unsent.take_message(), error: unsent.into_error() }),
             },
         }

@@ -7,7 +7,7 @@
 //!
 //! Start at [`Attempts`]. `course.rs` decides whom to ask next, and is pure, as are `breaker.rs`, `budget.rs`,
 //! `balance.rs`, `backoff.rs` and `retry_after.rs`; `client.rs` and `reply.rs` do the talking, over the connections of
-//! `lanes.rs`. `headers.rs` holds the only
+//! `lanes.rs`; `flow.rs` is a stream that has one for itself. `headers.rs` holds the only
 //! lists of what passes through in either direction.
 //!
 //! - Nothing of the caller's headers goes out that is not on a list; credentials are on none.
@@ -24,15 +24,18 @@ mod balance;
 mod breaker;
 mod budget;
 mod client;
+mod coming;
 mod connect;
 mod course;
 mod error;
 mod fault;
+mod flow;
 mod headers;
 mod kept;
 mod keys;
 mod lanes;
 mod latency;
+mod line;
 mod live;
 mod outfit;
 mod place;

@@ -3,15 +3,14 @@
 //! [`ReplyBody`] is the body as it arrives, watched by two clocks: it may not stand still, and it may not go on for ever.
 //! Dropping it ends the upstream's call: over HTTP/1 the connection is closed, over HTTP/2 the stream is reset.
 
+use super::coming::Coming;
 use super::error::UpstreamError;
-use super::lanes::Carrier;
 use super::live::Passage;
 use super::target::Target;
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
 use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -54,36 +53,11 @@ pub struct ReplyBody {
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-/// What is still to come, and who brings it.
-#[derive(Debug)]
-struct Coming {
-    incoming: Incoming,
-    carrier: Carrier,
-}
-
-impl Coming {
-    fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<hyper::Result<Frame<Bytes>>>> {
-        match &mut self.carrier {
-            Carrier::Kept(kept, _) => kept.poll_frame(&mut self.incoming, cx),
-            Carrier::Shared => Pin::new(&mut self.incoming).poll_frame(cx),
-        }
-    }
-
-    /// All of it has come: its connection is there for the next call.
-    fn over(self, cx: &mut Context<'_>) {
-        if let Carrier::Kept(mut kept, shelf) = self.carrier
-            && kept.is_free(cx)
-        {
-            shelf.put(kept);
-        }
-    }
-}
-
 impl ReplyBody {
-    pub(super) fn new(incoming: Incoming, carrier: Carrier, passage: Passage, span: Range<Instant>) -> Self {
+    pub(super) fn new(coming: Coming, passage: Passage, span: Range<Instant>) -> Self {
         let timeouts = passage.upstream.timeouts;
         Self {
-            coming: Some(Coming { incoming, carrier }),
+            coming: Some(coming),
             peeked: Bytes::new(),
             patience: timeouts.first_byte.max(timeouts.idle),
             passage,
@@ -228,7 +202,7 @@ impl Body for ReplyBody {
             }
             Poll::Ready(Some(Err(error))) => {
                 let upstream = Arc::clone(&this.passage.upstream.name);
-                Poll::Ready(Some(Err(this.end(UpstreamError::Reset { upstream, cause: error.into() }))))
+                Poll::Ready(Some(Err(this.end(UpstreamError::Reset { upstream, cause: error }))))
             }
             Poll::Ready(None) => {
                 if let Some(coming) = this.coming.take() {
@@ -245,11 +219,11 @@ impl Body for ReplyBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.peeked.is_empty() && self.coming.as_ref().is_none_or(|coming| coming.incoming.is_end_stream())
+        self.peeked.is_empty() && self.coming.as_ref().is_none_or(Coming::is_over)
     }
 
     fn size_hint(&self) -> SizeHint {
-        let coming = self.coming.as_ref().map(|coming| coming.incoming.size_hint());
+        let coming = self.coming.as_ref().map(Coming::size_hint);
         let mut hint = coming.unwrap_or_else(|| SizeHint::with_exact(0));
         let peeked = self.peeked.len() as u64;
         if peeked > 0 {

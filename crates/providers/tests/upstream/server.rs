@@ -25,6 +25,8 @@ pub(crate) enum Act {
     Break(&'static str),
     /// Streams these pieces, and ends as it should.
     Stream(&'static [&'static str]),
+    /// Sends just this, piece by piece, and keeps the connection.
+    Raw(&'static [&'static str]),
 }
 
 /// A plain answer of a model.
@@ -185,6 +187,15 @@ impl Connection {
                     tokio::task::yield_now().await;
                 }
                 "0\r\n\r\n".to_owned()
+            }
+            Act::Raw(pieces) => {
+                self.stream.set_nodelay(true).ok();
+                for piece in pieces {
+                    self.stream.write_all(piece.as_bytes()).await.ok();
+                    // Long enough for the client to read it alone; what it finds is the same if it does not.
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+                String::new()
             }
         };
         self.stream.write_all(text.as_bytes()).await.is_ok()

@@ -1,9 +1,24 @@
 //! Bodies: whole ones, streams, and streams that go wrong.
 
-use providers::upstream::{BreakerState, Fault, Next, Reply, UpstreamError};
+use bytes::Bytes;
+use http::HeaderMap;
+use providers::upstream::{BreakerState, Fault, Next, Prepared, Reply, UpstreamError};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
 
 use crate::server::{Act, FINE, Server};
-use crate::world::{LIMIT, call, ms, next, upstream};
+use crate::world::{LIMIT, call, ms, next, run, upstream};
+
+/// The head of a stream in chunks.
+macro_rules! stream_head {
+    ($more:literal) => {
+        concat!(
+            "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n",
+            $more,
+            "\r\n"
+        )
+    };
+}
 
 const ERROR_EVENT: &str = "event: error\ndata: {\"type\":\"overloaded_error\"}\n\n";
 
@@ -147,4 +162,82 @@ async fn a_body_past_the_limit_is_refused_announced_or_not() {
         assert_eq!(error.to_string(), format!("the answer of upstream a is larger than {limit} bytes"));
     }
     assert_eq!(answered(&mut call(&[&place])).await.body.collect(7).await.unwrap(), "1234567");
+}
+
+/// What two calls in a row come to, and over how many connections.
+async fn two_calls(first: &'static [&'static str]) -> (String, usize) {
+    let server = Server::start([Act::Raw(first), FINE]).await;
+    let place = upstream("a", server.address, |_| {});
+    let (said, _) = run(&[&place]).await;
+    assert_eq!(run(&[&place]).await.0, "200 {\"ok\":true}");
+    (said, server.connections())
+}
+
+#[tokio::test]
+async fn after_a_stream_its_connection_has_the_next_call() {
+    let whole = two_calls(&[concat!(stream_head!(""), "4\r\none,\r\n3;x=y\r\ntwo\r\n0\r\nt: u\r\n\r\n")]);
+    assert_eq!(whole.await, ("200 one,two".to_owned(), 1));
+    let pieces = two_calls(&[stream_head!(""), "4\r", "\non", "e,\r\n3\r\ntwo", "\r\n0\r\n", "\r\n"]);
+    assert_eq!(pieces.await, ("200 one,two".to_owned(), 1));
+}
+
+#[tokio::test]
+async fn who_says_close_or_goes_on_after_the_end_is_not_asked_again_on_that_connection() {
+    let close = two_calls(&[stream_head!("connection: x, Close\r\n"), "1\r\na\r\n0\r\n\r\n"]);
+    assert_eq!(close.await, ("200 a".to_owned(), 2));
+    // The beginning of an answer that nobody has asked for.
+    let more = two_calls(&[concat!(stream_head!(""), "1\r\na\r\n0\r\n\r\nHTTP/1.1 200 OK\r\n")]);
+    assert_eq!(more.await, ("200 a".to_owned(), 2));
+}
+
+#[tokio::test]
+async fn a_stream_is_one_whatever_its_head_looks_like() {
+    let in_pieces = two_calls(&[
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-",
+        "stream\r\ntransfer-encoding: chunked\r\n\r\n",
+        "1\r\na\r\n0\r\n\r\n",
+    ]);
+    assert_eq!(in_pieces.await, ("200 a".to_owned(), 1));
+    let of_known_length = two_calls(&[
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 3\r\n\r\n",
+        "a",
+        "bc",
+    ]);
+    assert_eq!(of_known_length.await, ("200 abc".to_owned(), 1));
+    let go_ahead = two_calls(&["HTTP/1.1 100 Continue\r\n\r\n", stream_head!(""), "1\r\na\r\n0\r\n\r\n"]);
+    assert_eq!(go_ahead.await, ("200 a".to_owned(), 1));
+}
+
+#[tokio::test]
+async fn chunks_that_are_none_break_the_stream() {
+    let server = Server::start([Act::Raw(&[stream_head!(""), "1\r\na\r\n\r\n", "0\r\n\r\n"])]).await;
+    let place = upstream("a", server.address, |_| {});
+    let error = answered(&mut call(&[&place])).await.body.collect(LIMIT).await.unwrap_err();
+    assert!(matches!(error, UpstreamError::Reset { .. }), "{error:?}");
+}
+
+/// An upstream that answers when it has heard the head, and ends its answer when it has heard everything.
+#[tokio::test]
+async fn a_request_is_sent_to_its_end_though_the_stream_has_begun() {
+    const BODY: usize = 16 << 20;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let place = upstream("a", listener.local_addr().unwrap(), |_| {});
+    let server = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let mut heard = stream.read(&mut [0; 1024]).await.unwrap();
+        stream.write_all(concat!(stream_head!(""), "1\r\na\r\n").as_bytes()).await.unwrap();
+        let mut buffer = vec![0; 1 << 16];
+        while heard < BODY {
+            // Slowly: the answer has begun long before the last of it.
+            tokio::time::sleep(ms(1)).await;
+            heard += stream.read(&mut buffer).await.unwrap();
+        }
+        stream.write_all(b"1\r\nb\r\n0\r\n\r\n").await.unwrap();
+    });
+    let (caller, body) = (HeaderMap::new(), Bytes::from(vec![b' '; BODY]));
+    let mut attempts = call(&[&place]);
+    let next = attempts.next(|_| Ok(Prepared::post("/chat/completions", body.clone(), &caller))).await;
+    let Next::Answer(reply) = next else { panic!("{next:?}") };
+    assert_eq!(reply.body.collect(LIMIT).await.unwrap(), "ab");
+    server.await.unwrap();
 }

@@ -109,7 +109,11 @@ fn write_block(part: &Part) -> Option<Value> {
         }
         Part::Foreign { value } if is_ours(value) => value.clone(),
         // Nothing that a model says on this wire.
-        Part::Image { .. } | Part::File { .. } | Part::ToolResult(_) | Part::Foreign { .. } | Part::Beside { .. } => return None,
+        Part::Image { .. }
+        | Part::File { .. }
+        | Part::ToolResult(_)
+        | Part::Foreign { .. }
+        | Part::Beside { .. } => return None,
     })
 }
 

@@ -42,7 +42,7 @@ async fn body(waits: Vec<Duration>) -> ReplyBody {
     let upstream = upstream();
     let total = upstream.timeouts.total;
     let passage = Passage::open(&upstream, Turn::First, now).unwrap();
-    ReplyBody::new(response.into_body(), Carrier::Shared, passage, now..now + total)
+    ReplyBody::new(Coming::Shared(response.into_body()), passage, now..now + total)
 }
 
 /// How many pieces came, and how and when it ended.
