@@ -82,7 +82,7 @@ fn fuzz_long(world: &World, soak: &Soak) -> Outcome {
         };
     }
     let corpora = world.cache.join("corpus");
-    let outcome = fuzz::run(world, &wanted, soak.seconds, &corpora);
+    let outcome = fuzz::run(world, &wanted, fuzz::Effort::Long(soak.seconds), &corpora);
     if soak.keep && matches!(outcome.ending, crate::step::Ending::Passed) {
         return fuzz::keep(world, &wanted, &corpora);
     }

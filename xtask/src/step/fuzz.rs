@@ -1,5 +1,8 @@
 //! Fuzzing: seconds per target in `test`, minutes in `soak`.
 //!
+//! In `test` every target begins from the same seed and tries the same number of inputs, so that a commit that passes once passes
+//! again; what nobody has tried yet is for `soak` to find.
+//!
 //! The committed inputs, a few by hand in `fuzz/seeds/<target>` and what fuzzing found in `fuzz/corpus/<target>.tar.gz`,
 //! are read and never written, except by `soak --keep`. What libFuzzer finds goes to a working folder outside the tree,
 //! and a crashing input to `fuzz/artifacts`, where git does not look.
@@ -11,14 +14,40 @@ use std::process::Command;
 use super::{Chosen, Outcome};
 use crate::world::World;
 
-const SHORT_SECONDS: u64 = 5;
+/// What is tried of one target.
+#[derive(Clone, Copy)]
+pub(crate) enum Effort {
+    /// The same inputs every time.
+    Short,
+    /// Others every time, for so many seconds.
+    Long(u64),
+}
+
+/// Inputs of a short run, which takes a few seconds, and the seconds after which a machine is too slow for all of them.
+const SHORT_RUNS: u32 = 15_000;
+const SHORT_SECONDS: u64 = 20;
+
+impl Effort {
+    /// In libFuzzer's words. Progress is worth a line now and then in a long run, and noise in a short one.
+    fn options(self) -> Vec<String> {
+        match self {
+            Self::Short => vec![
+                "-seed=1".to_owned(),
+                format!("-runs={SHORT_RUNS}"),
+                format!("-max_total_time={SHORT_SECONDS}"),
+                "-verbosity=0".to_owned(),
+            ],
+            Self::Long(seconds) => vec![format!("-max_total_time={seconds}"), "-verbosity=1".to_owned()],
+        }
+    }
+}
 
 /// The step of `cargo xtask test`: a new working folder each time, so that runs do not depend on each other.
 pub(super) fn short(world: &World, _: &Chosen) -> Outcome {
     match targets(world) {
         Err(reason) => Outcome::failed(reason),
         Ok(targets) if targets.is_empty() => Outcome::skipped("there are no fuzz targets"),
-        Ok(targets) => run(world, &targets, SHORT_SECONDS, &world.folder().join("fuzz")),
+        Ok(targets) => run(world, &targets, Effort::Short, &world.folder().join("fuzz")),
     }
 }
 
@@ -31,8 +60,8 @@ pub(crate) fn targets(world: &World) -> Result<Vec<String>, String> {
     Ok(list.split_whitespace().map(String::from).collect())
 }
 
-/// Runs each target for `seconds`, collecting inputs below `corpora`. Every target runs, also after one has failed.
-pub(crate) fn run(world: &World, targets: &[String], seconds: u64, corpora: &Path) -> Outcome {
+/// Runs each target, collecting inputs below `corpora`. Every target runs, also after one has failed.
+pub(crate) fn run(world: &World, targets: &[String], effort: Effort, corpora: &Path) -> Outcome {
     let fetched = world.fetch("fuzz/Cargo.toml");
     let built = fetched
         .and_then(|()| world.run(&mut cargo_fuzz(world, &["build", "--target-dir", &build_folder(world)])));
@@ -41,12 +70,10 @@ pub(crate) fn run(world: &World, targets: &[String], seconds: u64, corpora: &Pat
     }
     let mut failed = Vec::new();
     for (index, target) in targets.iter().enumerate() {
-        println!("fuzz target {target}, {} of {}, {seconds} s", index + 1, targets.len());
-        let time = format!("-max_total_time={seconds}");
-        // Its progress is worth a line now and then in a long run, and noise in a short one.
-        let verbosity = if seconds > SHORT_SECONDS { "-verbosity=1" } else { "-verbosity=0" };
-        let options =
-            [time.as_str(), verbosity, "-rss_limit_mb=4096", "-print_final_stats=1", "-print_funcs=0"];
+        println!("fuzz target {target}, {} of {}", index + 1, targets.len());
+        let effort = effort.options();
+        let mut options: Vec<&str> = effort.iter().map(String::as_str).collect();
+        options.extend(["-rss_limit_mb=4096", "-print_final_stats=1", "-print_funcs=0"]);
         let result = inputs(world, target, corpora).and_then(|inputs| fuzz(world, target, &inputs, &options));
         if let Err(reason) = result {
             failed.push(format!("{target}: {reason}"));
