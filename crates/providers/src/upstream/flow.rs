@@ -19,7 +19,7 @@ use std::future::Future as _;
 use std::mem::MaybeUninit;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
-use wire::chunked::Chunks;
+use wire::chunked::{BrokenChunks, Chunks};
 
 /// What is read at once: dozens of pieces of a stream.
 const READ_AT_ONCE: usize = 8192;
@@ -33,20 +33,25 @@ pub(super) struct Flow {
     read: Bytes,
     /// Whether another request may follow the stream.
     stays: bool,
+    /// What it ends with when what came before that is handed on.
+    broken: Option<BrokenChunks>,
 }
 
 impl Flow {
     /// The stream whose head came by `kept`; or that connection as it was, if it is none that can flow.
     pub(super) fn begin(kept: Box<Kept>, head: &Parts) -> Result<Self, Box<Kept>> {
         let (io, read) = if is_flow(head) { kept.into_parts()? } else { return Err(kept.read_on()) };
-        Ok(Self { io, chunks: Chunks::default(), read, stays: stays(&head.headers) })
+        Ok(Self { io, chunks: Chunks::default(), read, stays: stays(&head.headers), broken: None })
     }
 
     /// The next piece.
     pub(super) fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BoxError>>> {
         let mut body = Vec::new();
         while body.is_empty() && !self.chunks.is_over() {
-            let taken = if self.read.is_empty() {
+            if let Some(broken) = self.broken {
+                return Poll::Ready(Some(Err(broken.into())));
+            }
+            if self.read.is_empty() {
                 let mut place = [MaybeUninit::uninit(); READ_AT_ONCE];
                 let mut place = ReadBuf::uninit(&mut place);
                 if let Err(error) = ready!(Pin::new(&mut self.io).poll_read(cx, place.unfilled())) {
@@ -55,24 +60,22 @@ impl Flow {
                 if place.filled().is_empty() {
                     return Poll::Ready(Some(Err("the connection ended in the middle of a stream".into())));
                 }
-                self.take(place.filled(), &mut body)
+                self.take(place.filled(), &mut body);
             } else {
                 let read = std::mem::take(&mut self.read);
-                self.take(&read, &mut body)
-            };
-            if let Err(broken) = taken {
-                return Poll::Ready(Some(Err(broken)));
+                self.take(&read, &mut body);
             }
         }
         Poll::Ready((!body.is_empty()).then(|| Ok(Bytes::from(body))))
     }
 
-    fn take(&mut self, bytes: &[u8], body: &mut Vec<u8>) -> Result<(), BoxError> {
+    fn take(&mut self, bytes: &[u8], body: &mut Vec<u8>) {
         body.reserve(bytes.len());
-        let read = self.chunks.read(bytes, body)?;
-        // Whoever goes on talking after the end of its answer is not asked again.
-        self.stays &= read == bytes.len();
-        Ok(())
+        match self.chunks.read(bytes, body) {
+            // Whoever goes on talking after the end of its answer is not asked again.
+            Ok(read) => self.stays &= read == bytes.len(),
+            Err(broken) => self.broken = Some(broken),
+        }
     }
 
     /// Whether all of it has come.

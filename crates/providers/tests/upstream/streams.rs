@@ -212,8 +212,11 @@ async fn a_stream_is_one_whatever_its_head_looks_like() {
 async fn chunks_that_are_none_break_the_stream() {
     let server = Server::start([Act::Raw(&[stream_head!(""), "1\r\na\r\n\r\n", "0\r\n\r\n"])]).await;
     let place = upstream("a", server.address, |_| {});
-    let error = answered(&mut call(&[&place])).await.body.collect(LIMIT).await.unwrap_err();
+    let mut reply = answered(&mut call(&[&place])).await;
+    assert_eq!(reply.body.data().await.unwrap().unwrap(), "a", "what came before is handed on");
+    let error = reply.body.data().await.unwrap().unwrap_err();
     assert!(matches!(error, UpstreamError::Reset { .. }), "{error:?}");
+    assert!(reply.body.data().await.is_none());
 }
 
 /// An upstream that answers when it has heard the head, and ends its answer when it has heard everything.
