@@ -26,7 +26,7 @@ for (const path of documents) {
   if (commands.length === 0) continue;
   test(path, { timeout: 300_000 }, async () => {
     const gateway = !/\bserve$/m.test(commands[0].text);
-    const session = await Session.start({ gateway, keyed: /\$(PUNK_API_KEY|KEY)\b/.test(text) });
+    const session = await Session.start({ gateway, keyed: /\$(PUNK_API_KEY|KEY)\b/.test(text), taught: /\$TEACH\b/.test(text) });
     try {
       await walk(session, all, (line) => `${relative(process.cwd(), join(ROOT, path))}:${line}`);
     } finally {

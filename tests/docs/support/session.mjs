@@ -45,8 +45,8 @@ export class Session {
     return join(this.#folder, "reader");
   }
 
-  /** Starts the shell; and a gateway, unless the document starts one. It wants a key if `keyed`. */
-  static async start({ gateway, keyed }) {
+  /** Starts the shell; and a gateway, unless the document starts one. It wants a key if `keyed`, and is asked more than people ask if `taught`. */
+  static async start({ gateway, keyed, taught }) {
     const session = new Session();
     const port = await freePort();
     session.#replacements = await replacements(port);
@@ -63,7 +63,8 @@ export class Session {
     session.#lines = createInterface({ input: session.#shell.stdout })[Symbol.asyncIterator]();
     session.#shell.stdin.write(`source ${here("session.sh")}\n`);
     const first = keyed ? `KEY=${KEY}\nexport PUNK_API_KEY=${KEY}\n` : "";
-    const { last, failed, said } = await session.run(first + (gateway ? "punk serve" : ":"));
+    const unlimited = taught ? "export PUNK_RATE_LIMIT_RPM=0 PUNK_CHAT_RATE_LIMIT_RPM=0 PUNK_IP_RATE_LIMIT_RPM=0\n" : "";
+    const { last, failed, said } = await session.run(first + unlimited + (gateway ? "punk serve" : ":"));
     if (last || failed) throw new Error(`no gateway: ${said}`);
     return session;
   }
