@@ -50,13 +50,8 @@ pub(crate) fn wish(headers: &HeaderMap) -> Result<Wish, ApiError> {
 }
 
 /// The body, if all of it came.
-///
-/// A short one leaves the buffer that it was read into: while a piece of that is held, its connection takes another one
-/// to notice that the caller goes away, and a stream holds its request for as long as it flows.
 pub(crate) fn read_bytes(body: Result<Bytes, BytesRejection>) -> Result<Bytes, ApiError> {
-    const SHORT: usize = 4096;
-    let body = body.map_err(|error| ApiError::unread_body(&error))?;
-    Ok(if body.len() <= SHORT { Bytes::copy_from_slice(&body) } else { body })
+    body.map_err(|error| ApiError::unread_body(&error))
 }
 
 /// The body as JSON; that it is an object is for the wires to say.
