@@ -168,6 +168,7 @@ impl Gathered {
             (Piece::Signature(more), Some(Part::Thinking { signature, .. })) => {
                 signature.get_or_insert_default().push_str(more);
             }
+            (Piece::Text(text), _) if text.is_empty() => {}
             (Piece::Text(text), _) => parts.push(Part::text(text)),
             (Piece::Thinking(text), _) => parts.push(Part::Thinking { text: text.clone(), signature: None }),
             (Piece::Signature(seal), _) => {

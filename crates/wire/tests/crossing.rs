@@ -156,6 +156,22 @@ fn arguments_of_parallel_calls_stay_with_their_call_on_every_pair() {
     }
 }
 
+/// Two answers were asked for, one is finished, and of the other there is nothing yet that could be handed on.
+#[test]
+fn an_answer_that_has_only_begun_keeps_the_others_from_looking_like_all() {
+    let silent = [r#"{"role":"assistant"}"#, r#"{"tool_calls":[{"index":0,"function":{"arguments":"{"}}]}"#];
+    for begun in silent {
+        let stream = format!(
+            "data: {{\"id\":\"c\",\"model\":\"m\",\"choices\":[{{\"index\":1,\"delta\":{begun}}}]}}\n\n\
+             data: {{\"id\":\"c\",\"model\":\"m\",\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"Hi\"}},\"finish_reason\":\"stop\"}}]}}\n\n"
+        );
+        let heard = deltas(Wire::Chat, stream.as_bytes()).unwrap();
+        assert!(!heard.contains(&Delta::End), "{heard:?}");
+        let again = deltas(Wire::Chat, &written(Wire::Chat, &heard)).unwrap();
+        assert!(!again.contains(&Delta::End), "{again:?}");
+    }
+}
+
 /// Complaint: a stream that breaks midway ends cleanly and hides the cut.
 #[test]
 fn a_stream_that_is_cut_off_or_fails_never_ends_cleanly_on_any_pair() {

@@ -75,7 +75,7 @@ impl Reader {
             self.mould.keep(data, &words);
         }
         self.begin(&id, &model, true, out);
-        self.hear_of(choice);
+        self.hear_of(choice, out);
         if !words.is_empty() {
             out.push(piece(choice, words.into_owned()));
         }
@@ -139,10 +139,14 @@ impl Reader {
         out.push(Delta::Start { id, model: model.to_owned() });
     }
 
-    /// There is an answer of this number.
-    fn hear_of(&mut self, number: usize) {
+    /// There is an answer of this number. Another than the first is told of at once, even if it says nothing yet: whoever
+    /// reads on must not take the end of the others for the end of all.
+    fn hear_of(&mut self, number: usize, out: &mut Vec<Delta>) {
         if self.choices.len() <= number {
             self.choices.resize_with(number + 1, Heard::default);
+            if number > 0 {
+                out.push(Delta::Piece { choice: as_u32(number), piece: Piece::Text(String::new()) });
+            }
         }
     }
 
@@ -163,7 +167,7 @@ impl Reader {
         if number >= MAX_CHOICES {
             return Err(Broken::new(format!("the stream numbers a choice {number}")));
         }
-        self.hear_of(number);
+        self.hear_of(number, out);
         let delta = choice.get("delta").unwrap_or(&Value::Null);
         let mut say = |piece| out.push(Delta::Piece { choice: as_u32(number), piece });
         let word = |name: &str| delta.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
