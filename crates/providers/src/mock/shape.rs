@@ -52,7 +52,10 @@ pub(super) fn within(request: &Request, parts: Vec<Part>, stop: Stop) -> Choice 
             }
             other => (other, false),
         };
-        kept.push(part);
+        // A text of no words was not said.
+        if part.as_text() != Some("") {
+            kept.push(part);
+        }
         if cut {
             stop = Stop::Length;
             break;

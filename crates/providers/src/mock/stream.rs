@@ -84,7 +84,7 @@ fn choice_pieces(number: u32, choice: &Choice, deltas: &mut Vec<Delta>) {
     deltas.extend(choice.stop.clone().map(|stop| Delta::Stop { choice: number, stop }));
 }
 
-/// A few tokens at a time. An empty text is one empty piece: it was said, even so.
+/// A few tokens at a time. Nothing is one empty piece: a thought that was cut before its first word was begun, even so.
 fn grouped(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     let mut first = true;

@@ -349,6 +349,19 @@ pub(crate) fn any_request() -> impl Strategy<Value = Request> {
     })
 }
 
+#[test]
+fn an_answer_that_is_cut_after_its_thought_is_the_thought() {
+    let mut request = ask("mock-small", "What is the weather in Paris and Rome?");
+    request.reasoning =
+        Some(Reasoning { effort: Some(wire::Effort::Low), budget_tokens: None, summary: None });
+    request.sampling.max_tokens = Some(21);
+    let answer = answer(&request).unwrap();
+    assert!(matches!(&answer.choices[0].parts[..], [Part::Thinking { .. }]), "{answer:?}");
+    let mut gather = Gather::default();
+    pieces(&answer, Pace::Instant).iter().for_each(|(_, delta)| gather.take(delta));
+    assert_eq!(gather.into_answer(), answer);
+}
+
 proptest! {
     #[test]
     fn the_same_request_gets_the_same_answer(request in any_request()) {
