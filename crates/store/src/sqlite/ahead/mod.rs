@@ -49,11 +49,12 @@ pub(super) use writer::AheadWriter;
 
 /// How long something may be queued while nobody asks for it.
 pub(super) const LINGER: Duration = Duration::from_millis(100);
-/// So many commits, or bytes of them, are brought into the database at once.
-const BATCH: usize = 512;
-const BATCH_BYTES: usize = 2 << 20;
+/// So many commits, or bytes of them, are brought into the database at once. Each changes a few pages that no other does, which all
+/// are in memory until then; what all of them share is written once for so many already.
+const BATCH: usize = 128;
+const BATCH_BYTES: usize = 512 << 10;
 /// So many bytes may be queued; what comes then waits for SQLite. The pages they change fit into the writer's memory.
-const MOST: usize = 4 << 20;
+const MOST: usize = 1 << 20;
 /// A commit that is larger than this goes to SQLite at once: it would not be small change there.
 const LARGE: usize = 256 << 10;
 /// Room that the journal holds on the disk for SQLite: a page of each table and index, and several times what is queued.
