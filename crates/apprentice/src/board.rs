@@ -8,6 +8,7 @@ use artifact::fingerprint::skeleton;
 use schema::{Digest, TenantId};
 use wire::Request;
 
+use crate::instructions::Known;
 use crate::shelf::Shelved;
 use crate::task::{Loose, Task, Unlearnable};
 
@@ -20,6 +21,8 @@ pub(crate) struct Board {
     /// Whether there is anything at all.
     any: AtomicBool,
     tenants: RwLock<Programs>,
+    /// Instructions of requests that came since these programs are here.
+    instructions: Known,
 }
 
 impl Board {
@@ -27,6 +30,7 @@ impl Board {
     pub(crate) fn put(&self, programs: Programs) {
         self.any.store(!programs.is_empty(), Ordering::Release);
         *self.tenants.write().unwrap_or_else(PoisonError::into_inner) = programs;
+        self.instructions.forget();
     }
 
     /// Whether anything of the tenant's is.
@@ -42,7 +46,8 @@ impl Board {
         model: &str,
         request: &Request,
     ) -> Result<Option<(Arc<Shelved>, String)>, Unlearnable> {
-        Ok(match Task::of(model, request) {
+        let read = |text: &str| self.instructions.read(tenant, text);
+        Ok(match Task::by(read, model, request) {
             Ok(task) => self.find(tenant, task.key).map(|found| (found, task.input)),
             Err(why) => {
                 let loose = Loose::of(model, request).filter(|_| why == Unlearnable::NoInstructions);

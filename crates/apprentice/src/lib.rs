@@ -19,6 +19,7 @@ mod desk;
 mod executable;
 mod handler;
 mod hybrid;
+mod instructions;
 mod keeping;
 mod memory;
 mod news;

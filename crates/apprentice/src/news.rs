@@ -2,16 +2,19 @@
 //!
 //! Only what went live teaches. Everything is read from the events of one run, in the tokenised form in which they are recorded.
 
+use std::sync::Arc;
+
 use artifact::fingerprint;
 use learning::comparator::Comparator;
 use ledger::{Event, Field};
-use schema::{ArtifactId, Digest, PatternId, Route, RunId, RunStatus, SideEffectLevel, Timestamp};
+use schema::{ArtifactId, Digest, PatternId, Route, RunId, RunStatus, SideEffectLevel, TenantId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use store::FeedRow;
 use wire::Answer;
 
 use crate::executable::{Style, read_request, said};
+use crate::instructions::{Instructions, Known};
 use crate::replay::ReplayReport;
 use crate::task::{Loose, Task, Unlearnable};
 use crate::template::Skeleton;
@@ -200,10 +203,10 @@ pub const COMPARED: &str = "artifact.compared";
 pub const ASKED: &str = "artifact.asked";
 
 impl News {
-    /// What is new in a run up to a leaf. `events` are all of its events.
-    #[must_use]
-    pub fn read(row: &FeedRow, events: &[Event]) -> Vec<Self> {
-        let run = Run { id: row.run, events };
+    /// What is new in a run of a tenant's up to a leaf. `events` are all of its events.
+    pub(crate) fn read(row: &FeedRow, events: &[Event], (tenant, known): (TenantId, &Known)) -> Vec<Self> {
+        let read = |text: &str| known.read(tenant, text);
+        let run = Run { id: row.run, events, read: &read };
         let is_new = |event: &&Event| event.seq > row.after && event.seq <= row.seq;
         events.iter().filter(is_new).filter_map(|event| run.news(event)).collect()
     }
@@ -211,7 +214,7 @@ impl News {
     /// What a run has to teach again, to a learner that has forgotten it.
     #[must_use]
     pub fn recall(run: RunId, events: &[Event]) -> Option<Self> {
-        let read = Run { id: run, events };
+        let read = Run { id: run, events, read: &|text| Arc::new(Instructions::read(text)) };
         read.finished(events.iter().find(|event| event.r#type == "run.finished")?)
     }
 }
@@ -235,6 +238,8 @@ impl Asked {
 struct Run<'e> {
     id: RunId,
     events: &'e [Event],
+    /// How instructions are read.
+    read: &'e dyn Fn(&str) -> Arc<Instructions>,
 }
 
 impl Run<'_> {
@@ -272,7 +277,7 @@ impl Run<'_> {
         let (wire, model) = (text(started, "wire")?, text(started, "model")?);
         let request = value(started, "request")?;
         let read = read_request(wire, request)?;
-        let asked = match Task::of(model, &read) {
+        let asked = match Task::by(self.read, model, &read) {
             Ok(task) => Asked::Task(task),
             Err(Unlearnable::NoInstructions) => Asked::Loose(Loose::of(model, &read)?),
             Err(_) => return None,

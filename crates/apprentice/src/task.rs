@@ -2,16 +2,18 @@
 //!
 //! It depends on the request alone, so the learner and whoever serves see the same kind, and a verifier sees it years later.
 //! The instructions are what stays the same: the system prompt, or the beginning of the only message where there is none.
-//! Numbers, dates, ids and addresses in them are taken out and belong to the input, so that a prompt which tells the date is
-//! one kind of work and not one a day.
+//! Numbers, dates, ids and addresses in them are taken out and belong to the input (`instructions.rs`), so that a prompt which tells
+//! the date is one kind of work and not one a day.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use artifact::fingerprint::{self, digest};
-use artifact::token::tokens;
 use schema::Digest;
 use serde_json::json;
 use wire::{Message, Part, Request, Role, Tool};
+
+use crate::instructions::Instructions;
 
 /// A request as the learner sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,9 +52,8 @@ pub enum Unlearnable {
     TooLong,
 }
 
-/// Bytes of an input that is learned from, and words of a name.
+/// Bytes of an input that is learned from.
 const LONGEST: usize = 32 * 1024;
-const NAME_WORDS: usize = 6;
 /// How far into an only message its instructions may reach.
 const LONGEST_INSTRUCTIONS: usize = 400;
 
@@ -62,6 +63,15 @@ impl Task {
     /// # Errors
     /// See [`Unlearnable`].
     pub fn of(model: &str, request: &Request) -> Result<Self, Unlearnable> {
+        Self::by(|text| Arc::new(Instructions::read(text)), model, request)
+    }
+
+    /// The same, where instructions are read like this.
+    pub(crate) fn by(
+        read: impl FnOnce(&str) -> Arc<Instructions>,
+        model: &str,
+        request: &Request,
+    ) -> Result<Self, Unlearnable> {
         if request.choices > 1 || request.sampling.logprobs {
             return Err(Unlearnable::Choices);
         }
@@ -85,8 +95,9 @@ impl Task {
             }
             (true, _) => return Err(Unlearnable::NoInstructions),
         };
-        let (fixed, varying) = masked(&instructions);
-        let input = if varying.is_empty() { input } else { format!("{}\n{input}", varying.join(" ")) };
+        let read = read(&instructions);
+        let Instructions { fixed, varying, name } = &*read;
+        let input = if varying.is_empty() { input } else { format!("{varying}\n{input}") };
         if input.len() > LONGEST {
             return Err(Unlearnable::TooLong);
         }
@@ -101,7 +112,7 @@ impl Task {
                 "parallel": request.parallel_tool_calls,
             });
         }
-        Ok(Self { key: digest(&common), name: name(&instructions), input })
+        Ok(Self { key: digest(&common), name: name.clone(), input })
     }
 }
 
@@ -181,26 +192,6 @@ fn divided(text: &str) -> Option<(&str, &str)> {
     })?;
     let fits = first.len() <= LONGEST_INSTRUCTIONS && first.split_whitespace().nth(1).is_some();
     (fits && !rest.trim().is_empty()).then(|| (first.trim(), rest.trim()))
-}
-
-/// The text with kinds in the place of numbers, dates, ids and addresses, and those.
-fn masked(text: &str) -> (String, Vec<&str>) {
-    let (mut fixed, mut varying, mut from) = (String::with_capacity(text.len()), Vec::new(), 0);
-    for token in tokens(text) {
-        let Some(kind) = token.kind else { continue };
-        fixed.push_str(&text[from..token.start]);
-        fixed.push_str(&format!("{{{kind:?}}}"));
-        varying.push(token.text);
-        from = token.start + token.text.len();
-    }
-    fixed.push_str(&text[from..]);
-    (fixed, varying)
-}
-
-fn name(instructions: &str) -> String {
-    let words = artifact::text::words(instructions);
-    let words: Vec<&str> = words.iter().take(NAME_WORDS).map(|word| word.text.as_str()).collect();
-    words.join("-").chars().take(60).collect()
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ use crate::aside::Aside;
 use crate::desk::Desk;
 use crate::executable::Executable;
 use crate::hybrid::Small;
+use crate::instructions::Known;
 use crate::memory::Memory;
 use crate::news::{News, Order, order};
 use crate::report::Report;
@@ -164,11 +165,13 @@ impl Apprentice {
         }
         let rows = store.feed(place.cursor, PAGE).await?;
         let Some(last) = rows.last() else { return Ok(None) };
-        let mut news = Vec::new();
+        let (mut news, known) = (Vec::new(), Known::default());
         for rows in rows.chunks(AT_ONCE) {
             let runs: Vec<RunId> = rows.iter().map(|row| row.run).collect();
             let whole = store.whole_runs(&runs).await?;
-            news.extend(rows.iter().zip(&whole).flat_map(|(row, events)| News::read(row, events)));
+            news.extend(
+                rows.iter().zip(&whole).flat_map(|(row, events)| News::read(row, events, (tenant, &known))),
+            );
         }
         let cursor = last.index + 1;
         place.cursor = cursor;
