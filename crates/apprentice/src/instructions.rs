@@ -1,17 +1,18 @@
 //! Instructions: what stays the same from request to request, and what in it does not.
 //!
 //! Numbers, dates, ids and addresses in them are taken out and belong to the input. To find those costs more than anything else that a
-//! request is asked before a program answers it, and the same instructions come again and again: so whoever reads many requests
-//! keeps what it found ([`Known`]).
+//! request is asked before a program answers it, and the same instructions come again and again, mostly in the same manner: so
+//! whoever reads many requests keeps what it found ([`Known`]), and what kind of work the first was.
 
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use artifact::token::tokens;
-use schema::TenantId;
+use schema::{Digest, TenantId};
+use wire::{Format, Reasoning, Request, Sampling};
 
 /// Instructions that were read.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct Instructions {
     /// With kinds in the place of what is different every time.
     pub(crate) fixed: String,
@@ -19,6 +20,28 @@ pub(crate) struct Instructions {
     pub(crate) varying: String,
     /// What people may call the work: the first words.
     pub(crate) name: String,
+    /// What kind of work they are in the manner that came first.
+    kind: OnceLock<(Manner, Digest)>,
+}
+
+/// How an answer is asked for, where there is nothing to call.
+#[derive(Debug)]
+struct Manner {
+    model: String,
+    roles: Vec<&'static str>,
+    format: Format,
+    sampling: Sampling,
+    reasoning: Option<Reasoning>,
+}
+
+impl Manner {
+    fn is(&self, model: &str, roles: &[&'static str], request: &Request) -> bool {
+        self.model == model
+            && self.roles == roles
+            && self.format == request.format
+            && self.sampling == request.sampling
+            && self.reasoning == request.reasoning
+    }
 }
 
 /// Words of a name.
@@ -27,7 +50,32 @@ const NAME_WORDS: usize = 6;
 impl Instructions {
     pub(crate) fn read(text: &str) -> Self {
         let (fixed, varying) = masked(text);
-        Self { fixed, varying: varying.join(" "), name: name(text) }
+        Self { fixed, varying: varying.join(" "), name: name(text), kind: OnceLock::new() }
+    }
+
+    /// What kind of work `request` is, which has these instructions and nothing to call; `made` says so where it is not known.
+    pub(crate) fn kind(
+        &self,
+        model: &str,
+        roles: &[&'static str],
+        request: &Request,
+        made: impl FnOnce() -> Digest,
+    ) -> Digest {
+        if let Some((manner, kind)) = self.kind.get()
+            && manner.is(model, roles, request)
+        {
+            return *kind;
+        }
+        let kind = made();
+        let manner = Manner {
+            model: model.to_owned(),
+            roles: roles.to_vec(),
+            format: request.format.clone(),
+            sampling: request.sampling.clone(),
+            reasoning: request.reasoning.clone(),
+        };
+        let _ = self.kind.set((manner, kind));
+        kind
     }
 }
 
@@ -109,7 +157,8 @@ mod tests {
     fn what_is_known_is_what_would_be_read() {
         let known = Known::default();
         for text in ["Pick one of 3 labels.", "Today is 2026-11-18.", "", "Pick one of 3 labels."] {
-            assert_eq!(*known.read(TenantId::NIL, text), Instructions::read(text));
+            let (known, read) = (known.read(TenantId::NIL, text), Instructions::read(text));
+            assert_eq!((&known.fixed, &known.varying, &known.name), (&read.fixed, &read.varying, &read.name));
         }
     }
 

@@ -79,7 +79,7 @@ impl Task {
         let instructions: Vec<String> =
             said(Role::System).map(words).collect::<Option<_>>().ok_or(Unlearnable::NotText)?;
         let instructions = instructions.join("\n");
-        let turns: Vec<(&str, String)> = request
+        let turns: Vec<(&'static str, String)> = request
             .messages
             .iter()
             .filter(|message| message.role != Role::System)
@@ -96,23 +96,29 @@ impl Task {
             (true, _) => return Err(Unlearnable::NoInstructions),
         };
         let read = read(&instructions);
-        let Instructions { fixed, varying, name } = &*read;
+        let Instructions { fixed, varying, name, .. } = &*read;
         let input = if varying.is_empty() { input } else { format!("{varying}\n{input}") };
         if input.len() > LONGEST {
             return Err(Unlearnable::TooLong);
         }
-        let roles: Vec<&str> = turns.iter().map(|(role, _)| *role).collect();
-        let mut common = json!({
-            "model": model, "instructions": fixed, "roles": roles, "format": request.format,
-            "sampling": request.sampling, "reasoning": request.reasoning,
-        });
-        if !request.tools.is_empty() {
+        let roles: Vec<&'static str> = turns.iter().map(|(role, _)| *role).collect();
+        let common = || {
+            json!({
+                "model": model, "instructions": fixed, "roles": roles, "format": request.format,
+                "sampling": request.sampling, "reasoning": request.reasoning,
+            })
+        };
+        let key = if request.tools.is_empty() {
+            read.kind(model, &roles, request, || digest(&common()))
+        } else {
+            let mut common = common();
             common["tools"] = json!({
                 "schemas": tools(&request.tools), "choice": request.tool_choice,
                 "parallel": request.parallel_tool_calls,
             });
-        }
-        Ok(Self { key: digest(&common), name: name.clone(), input })
+            digest(&common)
+        };
+        Ok(Self { key, name: name.clone(), input })
     }
 }
 
@@ -197,6 +203,7 @@ fn divided(text: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::instructions::Known;
     use wire::Wire;
 
     fn task(body: &serde_json::Value) -> Result<Task, Unlearnable> {
@@ -236,6 +243,35 @@ mod tests {
         let request = Wire::Chat.read_request(&body).unwrap();
         assert_ne!(plain.key, Task::of("gpt-5", &request).unwrap().key);
         assert_eq!((plain.input.as_str(), plain.name.as_str()), ("blue", "say-in-a-word"));
+    }
+
+    #[test]
+    fn what_is_remembered_of_instructions_is_not_taken_for_another_kind() {
+        let known = Known::default();
+        let ask = |model: &str, more: serde_json::Value| {
+            let messages = json!([{ "role": "system", "content": "Pick a label." }, { "role": "user", "content": "refund me" }]);
+            let mut body = json!({ "model": "m", "messages": messages });
+            body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            let request = Wire::Chat.read_request(&body).unwrap();
+            let by = Task::by(|text| known.read(schema::TenantId::NIL, text), model, &request).unwrap();
+            assert_eq!(by, Task::of(model, &request).unwrap());
+            by.key
+        };
+        let tool = json!({ "type": "function", "function": { "name": "a", "parameters": {} } });
+        let manners = [
+            json!({}),
+            json!({ "temperature": 0.5 }),
+            json!({ "response_format": { "type": "json_object" } }),
+            json!({ "reasoning_effort": "low" }),
+            json!({ "tools": [tool] }),
+        ];
+        for _ in 0..2 {
+            let mut keys: Vec<Digest> = manners.iter().map(|more| ask("m", more.clone())).collect();
+            keys.push(ask("n", json!({})));
+            keys.sort_unstable();
+            keys.dedup();
+            assert_eq!(keys.len(), manners.len() + 1);
+        }
     }
 
     #[test]
