@@ -324,7 +324,9 @@ impl Shared {
 
     /// Salts for `count` fields, in one go: the lock is taken once a run.
     pub(crate) fn salts(&self, count: usize) -> Vec<Salt> {
-        self.random(|random| (0..count).map(|_| Salt::from_bytes(random.bytes())).collect())
+        let mut salts = vec![[0; 16]; count];
+        self.random(|random| random.fill(salts.as_flattened_mut()));
+        salts.into_iter().map(Salt::from_bytes).collect()
     }
 
     /// An id for a tool call, in the style of the wire.

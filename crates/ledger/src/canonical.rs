@@ -232,18 +232,32 @@ pub(crate) fn write_string(text: &str, out: &mut Vec<u8>) {
 }
 
 /// How many bytes from the beginning need no escape. Most text needs none at all, so thirty-two bytes are looked at together, which
-/// the compiler turns into vector instructions; then eight, because most texts are names, and what is left byte by byte.
+/// the compiler turns into vector instructions; then eight in one word, because most texts are names.
 fn unescaped_prefix(bytes: &[u8]) -> usize {
-    let long = plain_chunks::<32>(bytes);
-    let short = long + plain_chunks::<8>(&bytes[long..]);
+    let is_plain = |chunk: &&[u8; 32]| !chunk.iter().fold(false, |any, &byte| any | is_escaped(byte));
+    let long = bytes.as_chunks().0.iter().take_while(is_plain).count() * 32;
+    let (words, _) = bytes[long..].as_chunks();
+    let short = long + words.iter().take_while(|word| !has_escaped(**word)).count() * 8;
+    // The last eight again, some of which were looked at: one look instead of up to seven.
+    if bytes.len() - short < 8
+        && let Some(word) = bytes.last_chunk()
+        && !has_escaped(*word)
+    {
+        return bytes.len();
+    }
     let rest = &bytes[short..];
     short + rest.iter().position(|&byte| is_escaped(byte)).unwrap_or(rest.len())
 }
 
-/// How many bytes from the beginning are in chunks that need no escape.
-fn plain_chunks<const N: usize>(bytes: &[u8]) -> usize {
-    let is_plain = |chunk: &&[u8; N]| !chunk.iter().fold(false, |any, &byte| any | is_escaped(byte));
-    bytes.as_chunks::<N>().0.iter().take_while(is_plain).count() * N
+/// Whether one of eight bytes is escaped: [`is_escaped`] of all of them in one word.
+fn has_escaped(bytes: [u8; 8]) -> bool {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = EACH << 7;
+    let word = u64::from_le_bytes(bytes);
+    // The high bit of the first byte that is less than `bound` is set; behind it others may be, too.
+    let has_less = |word: u64, bound: u8| word.wrapping_sub(EACH * u64::from(bound)) & !word & HIGH;
+    let has = |byte: u8| has_less(word ^ (EACH * u64::from(byte)), 1);
+    has_less(word, 0x20) | has(b'"') | has(b'\\') != 0
 }
 
 fn write_escaped(byte: u8, out: &mut Vec<u8>) {

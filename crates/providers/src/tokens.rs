@@ -58,10 +58,10 @@ pub fn guess_request(request: &Request) -> u64 {
 
 /// How many samples of a text are taken, and how long each is; what is hardly longer than all of them is counted.
 const SAMPLES: usize = 8;
-const SAMPLE: usize = 256;
+const SAMPLE: usize = 40;
 
 fn guess(text: &str) -> u64 {
-    if text.len() <= 2 * SAMPLES * SAMPLE {
+    if text.len() <= SAMPLES * SAMPLE {
         return rough(text);
     }
     let stride = text.len() / SAMPLES;

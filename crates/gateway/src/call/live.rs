@@ -96,11 +96,11 @@ pub(super) async fn ask<'r>(
         open.call = Some(ModelCall::begun(first.target.upstream.name(), &first.target.model));
     }
     let heard = loop {
-        let next = trying.next(|target| {
+        let prepare = |target: &_| {
             let ready = ready_for(groups, target).ok_or("nobody prepared for it")?;
             Ok(Prepared::post(path(ready.wire), ready.body.clone(), headers))
-        });
-        let next = next.await;
+        };
+        let next = trying.next(prepare).await;
         open.tried(trying.records());
         let (mut reply, last) = match next {
             Next::Answer(reply) => (reply, false),

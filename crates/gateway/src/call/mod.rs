@@ -94,22 +94,33 @@ async fn told(
     headers: &HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
-    let answered = async {
-        let asked = Asked::read(wire, headers, read_bytes(body)?)?;
-        let mut asked = continuing::as_the_vendor_knows_it(app, &caller, asked).await;
-        let mut seen = look(app, &caller, &mut asked.body).await?;
-        let asked = match seen.told.take() {
-            Some(told) => asked.with_body(told)?,
-            None => asked,
-        };
-        let wires = app.decided(caller.tenant).await?.settings.tripwires;
-        seen.heed(wires.signals(&asked.request));
-        let resolution = app.resolve(&asked.request.model)?;
-        let outgoing = Outgoing::prepare(&asked, &resolution, &app.models.upstreams).map_err(refused)?;
-        answer(app, caller, headers, (&asked, seen), &resolution.canonical, &outgoing).await
+    // Waited for where it is made: a future that has a name first is there twice.
+    match understood(wire, app, caller, headers, body).await {
+        Ok(response) => response,
+        Err(error) => error.respond(wire.into()),
+    }
+}
+
+/// Reads a request, looks at it, finds out whom it is for, and has it answered.
+async fn understood(
+    wire: Wire,
+    app: &App,
+    caller: Caller,
+    headers: &HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, ApiError> {
+    let asked = Asked::read(wire, headers, read_bytes(body)?)?;
+    let mut asked = continuing::as_the_vendor_knows_it(app, &caller, asked).await;
+    let mut seen = look(app, &caller, &mut asked.body).await?;
+    let asked = match seen.told.take() {
+        Some(told) => asked.with_body(told)?,
+        None => asked,
     };
-    let answered = answered.await;
-    answered.unwrap_or_else(|error| error.respond(wire.into()))
+    let wires = app.decided(caller.tenant).await?.settings.tripwires;
+    seen.heed(wires.signals(&asked.request));
+    let resolution = app.resolve(&asked.request.model)?;
+    let outgoing = Outgoing::prepare(&asked, &resolution, &app.models.upstreams).map_err(refused)?;
+    answer(app, caller, headers, (&asked, seen), &resolution.canonical, &outgoing).await
 }
 
 /// Governs, routes, performs and records one request. What it answers in one piece is on the disk.

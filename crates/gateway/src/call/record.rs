@@ -127,12 +127,16 @@ pub(crate) fn commit(
     salts: impl FnOnce(usize) -> Vec<Salt>,
 ) -> Result<Commit, CanonicalError> {
     let mut events = events(opening, ending);
+    let mut changed = false;
     for (.., fields) in &mut events {
-        recorded_fields(fields, discretion, lexicon, looked);
+        // What is said of the last event, which has the answer, is what counts.
+        changed = recorded_fields(fields, discretion, lexicon, looked);
     }
-    let keep = ending
-        .keep
-        .filter(|keep| keep_answer(&mut events, ending.answer.as_ref(), *keep, (discretion, lexicon)));
+    let given = match &ending.answer {
+        Some(_) if !changed => Given::AsRecorded,
+        answer => Given::Otherwise(answer.as_ref()),
+    };
+    let keep = ending.keep.filter(|keep| keep_answer(&mut events, given, *keep, (discretion, lexicon)));
     // The first event has what was asked, too. That was looked at when it came.
     let mut request = Some((Name::Borrowed("request"), Said::from(ending.request.clone())));
     let count: usize = events.iter().map(|(.., fields)| fields.len()).sum();
@@ -184,40 +188,49 @@ fn policies(opening: &Opening, ending: &Ending) -> Vec<String> {
 /// An event on its way to the record.
 type Told = (Timestamp, &'static str, Fields);
 
+/// What was given, beside what is recorded of it.
+#[derive(Clone, Copy)]
+enum Given<'a> {
+    AsRecorded,
+    Otherwise(Option<&'a Value>),
+}
+
 /// Notes at the end of the run what its answer is kept under. An answer that cannot be made again of what is recorded is not
 /// kept.
 fn keep_answer(
     events: &mut [Told],
-    given: Option<&Value>,
+    given: Given<'_>,
     keep: Keep,
     (discretion, lexicon): (&Discretion, &Lexicon),
 ) -> bool {
     let Some((.., finished)) = events.last_mut() else { return false };
-    let same =
-        |recorded: &&Value| given.is_some_and(|given| same_when_told(given, recorded, discretion, lexicon));
+    let same = |recorded: &&Value| match given {
+        Given::AsRecorded => true,
+        Given::Otherwise(given) => {
+            given.is_some_and(|given| same_when_told(given, recorded, discretion, lexicon))
+        }
+    };
     let Some(bytes) = answer_in(finished).filter(same).map(length_of) else { return false };
-    finished.push(("cacheKey".into(), json!(keep.key)));
-    finished.push(("cacheExpiresAt".into(), json!(keep.until)));
-    finished.push(("cacheBytes".into(), json!(bytes)));
+    let kept =
+        [("cacheBytes", json!(bytes)), ("cacheExpiresAt", json!(keep.until)), ("cacheKey", json!(keep.key))];
+    // Where they belong by their names, right behind the answer: fields that are in order need not be sorted.
+    let behind = finished.iter().position(|(name, _)| &**name > "cacheKey").unwrap_or(finished.len());
+    finished.splice(behind..behind, kept.map(|(name, value)| (Name::Borrowed(name), value)));
     true
 }
 
-/// How long a value is as a text, without making one.
+/// About how long a value is as a text, without making one: what has to be escaped in it counts as it is.
 fn length_of(value: &Value) -> usize {
-    struct Length(usize);
-    impl std::io::Write for Length {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
+    match value {
+        Value::Null | Value::Bool(true) => 4,
+        Value::Bool(false) => 5,
+        Value::Number(_) => 8,
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => 2 + items.iter().map(|item| length_of(item) + 1).sum::<usize>(),
+        Value::Object(members) => {
+            2 + members.iter().map(|(name, member)| name.len() + 4 + length_of(member)).sum::<usize>()
         }
     }
-    let mut length = Length(0);
-    // Nothing is written anywhere, so nothing can fail.
-    let _ = serde_json::to_writer(&mut length, value);
-    length.0
 }
 
 /// The answer that the last event of a run tells of.
@@ -286,37 +299,50 @@ fn called(events: &mut Vec<Told>, at: Timestamp, attempts: &[Attempt], call: Opt
         events.push((at, "model.attempted", attempt(one)));
     }
     if let Some(call) = call {
-        let mut completed = fields([
+        let Totals { cache_read, cache_write, cost, input, output, reasoning } =
+            Totals::of(call.usage, call.cost);
+        let completed = fields([
+            ("cacheReadTokens", cache_read),
+            ("cacheWriteTokens", cache_write),
+            ("costMicroUsd", cost),
             ("finishReason", json!(call.stop)),
+            ("inputTokens", input),
             ("model", json!(call.model)),
+            ("outputTokens", output),
             ("provider", json!(call.upstream)),
+            ("reasoningTokens", reasoning),
             ("usageEstimated", json!(call.estimated)),
         ]);
-        totals(&mut completed, call.usage, call.cost);
         events.push((at, "model.completed", completed));
     }
 }
 
 /// The last event of a run.
 fn finished(ending: &Ending) -> Fields {
-    let mut finished = fields([
-        ("answer", ending.answer.clone().unwrap_or_default()),
-        ("explanation", json!(ending.explanation)),
-        ("ghostRoute", json!(ending.explanation.ghost.as_ref().map(|ghost| ghost.route))),
-        ("ghostSavedMicroUsd", json!(ending.ghost_saved.0)),
-        ("latencyMs", json!(ending.latency_ms)),
-        ("provider", json!(ending.call.as_ref().map(|call| &call.upstream))),
-        ("route", json!(ending.explanation.route)),
-        ("savedMicroUsd", json!(ending.saved.money.0)),
-        ("savedMs", json!(ending.saved.millis)),
-        ("status", json!(ending.status)),
-    ]);
     // Without a model call nothing was spent; with one whose price is unknown, the sum is unknown too.
     let calls = ending.call.iter().chain(ending.small.iter().filter_map(|small| small.call.as_ref()));
     let (usage, cost) = calls.fold((Usage::default(), Some(MicroUsd(0))), |(usage, cost), call| {
         (sum(usage, call.usage), cost.zip(call.cost).map(|(a, b)| MicroUsd(a.0.saturating_add(b.0))))
     });
-    totals(&mut finished, usage, cost);
+    let Totals { cache_read, cache_write, cost, input, output, reasoning } = Totals::of(usage, cost);
+    let mut finished = fields([
+        ("answer", ending.answer.clone().unwrap_or_default()),
+        ("cacheReadTokens", cache_read),
+        ("cacheWriteTokens", cache_write),
+        ("costMicroUsd", cost),
+        ("explanation", json!(ending.explanation)),
+        ("ghostRoute", json!(ending.explanation.ghost.as_ref().map(|ghost| ghost.route))),
+        ("ghostSavedMicroUsd", json!(ending.ghost_saved.0)),
+        ("inputTokens", input),
+        ("latencyMs", json!(ending.latency_ms)),
+        ("outputTokens", output),
+        ("provider", json!(ending.call.as_ref().map(|call| &call.upstream))),
+        ("reasoningTokens", reasoning),
+        ("route", json!(ending.explanation.route)),
+        ("savedMicroUsd", json!(ending.saved.money.0)),
+        ("savedMs", json!(ending.saved.millis)),
+        ("status", json!(ending.status)),
+    ]);
     if let Some((code, message)) = &ending.error {
         finished.push(("errorCode".into(), json!(code)));
         finished.push(("error".into(), json!(message)));
@@ -348,14 +374,25 @@ fn sum(a: Usage, b: Usage) -> Usage {
     }
 }
 
-/// What was used and spent, in the fields that add up over the events of a run.
-fn totals(event: &mut Fields, usage: Usage, cost: Option<MicroUsd>) {
-    event.extend(fields([
-        ("cacheReadTokens", json!(usage.cache_read_tokens)),
-        ("cacheWriteTokens", json!(usage.cache_write_tokens + usage.cache_write_long_tokens)),
-        ("costMicroUsd", json!(cost.map(|MicroUsd(micros)| micros))),
-        ("inputTokens", json!(usage.input_tokens)),
-        ("outputTokens", json!(usage.output_tokens)),
-        ("reasoningTokens", json!(usage.reasoning_tokens)),
-    ]));
+/// What was used and spent, as the values of the fields that add up over the events of a run.
+struct Totals {
+    cache_read: Value,
+    cache_write: Value,
+    cost: Value,
+    input: Value,
+    output: Value,
+    reasoning: Value,
+}
+
+impl Totals {
+    fn of(usage: Usage, cost: Option<MicroUsd>) -> Self {
+        Self {
+            cache_read: json!(usage.cache_read_tokens),
+            cache_write: json!(usage.cache_write_tokens + usage.cache_write_long_tokens),
+            cost: json!(cost.map(|MicroUsd(micros)| micros)),
+            input: json!(usage.input_tokens),
+            output: json!(usage.output_tokens),
+            reasoning: json!(usage.reasoning_tokens),
+        }
+    }
 }

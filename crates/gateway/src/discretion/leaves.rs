@@ -1,6 +1,6 @@
 //! Every text in a JSON value, in an order that stays the same while a conversation grows.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 /// What comes before all else: it stays the same from turn to turn, and so should the numbers of what is found in it.
 const FIRST: [&str; 3] = ["system", "instructions", "tools"];
@@ -56,7 +56,9 @@ pub(crate) fn each_text(value: &mut Value, name: &str, visit: &mut impl FnMut(&m
     match value {
         Value::Object(members) => {
             for name in FIRST {
-                if let Some(member) = members.get_mut(name) {
+                if has(members, name)
+                    && let Some(member) = members.get_mut(name)
+                {
                     inner(member, name, Spelling::Plain, visit);
                 }
             }
@@ -85,8 +87,7 @@ fn inner(value: &mut Value, name: &str, around: Spelling, visit: &mut impl FnMut
                 inner(member, name, around, visit);
             }
         }
-        // A card's number is one without quotes as well; what is shorter is more often a moment or an amount.
-        Value::Number(number) if number.as_u64().is_some_and(|number| number >= 100_000_000_000_000) => {
+        Value::Number(number) if is_long(number) => {
             let mut text = number.to_string();
             visit(&mut text, Leaf { name, spelling: around });
             if text != number.to_string() {
@@ -120,18 +121,31 @@ fn names(members: &mut Map<String, Value>, visit: &mut impl FnMut(&mut String, L
 
 /// The bytes of a picture, a recording or a document: scanning them would find nothing but chance.
 fn is_media(members: &Map<String, Value>) -> bool {
-    let has = |name: &str| members.get(name).is_some_and(Value::is_string);
-    has("data")
-        && (has("media_type") || has("format") || members.get("type").is_some_and(|kind| kind == "base64"))
+    let has_text = |name: &str| members.get(name).is_some_and(Value::is_string);
+    has(members, "data")
+        && has_text("data")
+        && (has_text("media_type")
+            || has_text("format")
+            || members.get("type").is_some_and(|kind| kind == "base64"))
 }
 
 /// A thought that is worthless to its vendor when it changes.
 fn is_sealed(members: &Map<String, Value>) -> bool {
-    let kind = members.get("type").and_then(Value::as_str);
-    matches!(kind, Some("thinking" | "redacted_thinking" | "reasoning"))
-        && (members.contains_key("signature")
-            || members.contains_key("encrypted_content")
-            || members.contains_key("data"))
+    let seals = ["signature", "encrypted_content", "data"];
+    let kind = || members.get("type").and_then(Value::as_str);
+    seals.iter().any(|seal| has(members, seal))
+        && matches!(kind(), Some("thinking" | "redacted_thinking" | "reasoning"))
+}
+
+/// Whether there is a member of this name. Nearly every object has a few only, and comparing their names is less than hashing one.
+fn has(members: &Map<String, Value>, name: &str) -> bool {
+    const FEW: usize = 16;
+    if members.len() > FEW { members.contains_key(name) } else { members.keys().any(|there| there == name) }
+}
+
+/// Whether a number may be that of a card, which is one without quotes as well; what is shorter is more often a moment or an amount.
+pub(super) fn is_long(number: &Number) -> bool {
+    number.as_u64().is_some_and(|number| number >= 100_000_000_000_000)
 }
 
 /// Whether a text is a name that a vendor gave, or a picture, where such things stand.

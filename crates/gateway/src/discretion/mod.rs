@@ -201,25 +201,41 @@ pub(crate) fn without_secrets(text: &str) -> Cow<'_, str> {
 
 /// Whether a name says that what it names is secret.
 fn calls_secret(name: &str) -> bool {
-    let bytes = name.as_bytes();
-    (0..bytes.len()).any(|begins| {
-        let rest = &bytes[begins..];
-        // Every text has a name, so only a word that can begin here is looked for.
-        let words: &[&str] = match rest[0].to_ascii_lowercase() {
-            b'a' => &["auth"],
-            b'c' => &["credential", "cookie", "connection"],
-            b'd' => &["dsn"],
-            b'k' => &["key"],
-            b'p' => &["pass", "pwd"],
-            b's' => &["secret"],
-            b't' => &["token"],
-            _ => &[],
-        };
-        words.iter().any(|word| {
-            rest.get(..word.len()).is_some_and(|begins| begins.eq_ignore_ascii_case(word.as_bytes()))
-        })
-    })
+    // Every text has a name, and hardly any place in one has the first two letters of such a word.
+    name.as_bytes()
+        .windows(2)
+        .enumerate()
+        .any(|(at, pair)| may_begin(pair) && begins_secret(&name.as_bytes()[at..]))
 }
+
+/// The words of a name that call something secret.
+const CALLS_SECRET: [&str; 10] =
+    ["auth", "credential", "cookie", "connection", "dsn", "key", "pass", "pwd", "secret", "token"];
+
+#[inline(never)]
+fn begins_secret(rest: &[u8]) -> bool {
+    CALLS_SECRET
+        .iter()
+        .any(|word| rest.get(..word.len()).is_some_and(|begins| begins.eq_ignore_ascii_case(word.as_bytes())))
+}
+
+/// Whether one of them can begin with these two bytes, in either case: what it says no to is none.
+fn may_begin(pair: &[u8]) -> bool {
+    let [first, second] = [pair[0] & 31, pair[1] & 31];
+    SECOND[usize::from(first)] >> second & 1 == 1
+}
+
+/// For each first letter, a bit for each second one.
+static SECOND: [u32; 32] = {
+    let mut second = [0; 32];
+    let mut word = 0;
+    while word < CALLS_SECRET.len() {
+        let letters = CALLS_SECRET[word].as_bytes();
+        second[(letters[0] & 31) as usize] |= 1 << (letters[1] & 31);
+        word += 1;
+    }
+    second
+};
 
 /// What stands in the place of what was taken out.
 fn taken_out(class: Class) -> String {

@@ -6,8 +6,9 @@ use ledger::Name;
 use redaction::Lexicon;
 use serde_json::{Map, Value};
 
+use super::leaves::is_long;
 use super::{Discretion, Leaf, Looked, calls_secret, each_text};
-use crate::record::{VALUE_DEPTH, bound};
+use crate::record::{VALUE_DEPTH, bound, is_bounded};
 
 /// Fields in Punk's own words. They name people and machines because that is what they are for: who asked, who approved,
 /// about whom it was. Secrets have no place in them either.
@@ -40,16 +41,19 @@ pub(crate) fn recordable(
     fields.into_iter().map(field).collect()
 }
 
-/// The same for fields of Punk's own naming, in their place. What was `looked` at before is left as it is.
+/// The same for fields of Punk's own naming, in their place. What was `looked` at before is left as it is. Says whether anything
+/// is recorded otherwise than it is.
 pub(crate) fn recorded_fields(
     fields: &mut [(Name, Value)],
     discretion: &Discretion,
     lexicon: &mut Lexicon,
     looked: &Looked,
-) {
+) -> bool {
+    let mut changed = false;
     for (name, value) in fields {
-        record_value(value, name, discretion, lexicon, looked);
+        changed |= record_value(value, name, discretion, lexicon, looked);
     }
+    changed
 }
 
 /// The same for one value.
@@ -59,16 +63,40 @@ fn record_value(
     discretion: &Discretion,
     lexicon: &mut Lexicon,
     looked: &Looked,
-) {
-    // Whether personal data is taken out as well.
-    let personal = !OURS.contains(&name);
+) -> bool {
+    // Most fields are small numbers.
+    if !has_text(value) && is_bounded(value, VALUE_DEPTH) {
+        return false;
+    }
+    let mut changed = false;
     each_text(value, name, &mut |text: &mut String, leaf: Leaf<'_>| {
         if looked.has(&discretion.detectors, text) && !calls_secret(leaf.name) {
             return;
         }
-        if let Cow::Owned(changed) = discretion.recorded_as(leaf.name, text, lexicon, personal) {
-            *text = changed;
+        let findings = discretion.find(text, leaf.name);
+        if findings.is_empty() {
+            return;
+        }
+        // Whether personal data is taken out as well.
+        let personal = !OURS.contains(&name);
+        if let Cow::Owned(told) = discretion.stood_for(text, &findings, lexicon, personal) {
+            *text = told;
+            changed = true;
         }
     });
-    bound(value, VALUE_DEPTH);
+    if !is_bounded(value, VALUE_DEPTH) {
+        bound(value, VALUE_DEPTH);
+        changed = true;
+    }
+    changed
+}
+
+/// Whether there may be a text in a value.
+fn has_text(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(_) => false,
+        // A card's number may be one.
+        Value::Number(number) => is_long(number),
+        Value::String(_) | Value::Array(_) | Value::Object(_) => true,
+    }
 }

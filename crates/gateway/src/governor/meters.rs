@@ -3,7 +3,7 @@
 use governance::{Facts, LimitAsked, Meter, Spender, limits};
 use ledger::sha256;
 use schema::{MicroUsd, Timestamp};
-use serde_json::json;
+use serde::Serialize;
 use store::{Level, MeterKey, ReservationId, Reserved, Settlement, Want};
 
 use super::Asking;
@@ -138,7 +138,7 @@ fn needs(
     let money = facts.cost_micro_usd.map(|micros| u64::try_from(micros).unwrap_or(0));
     let of_policies = limits(&policies.set, facts, &asking.action).map(|limit| {
         let LimitAsked { policy, rule, per, window, limit, is_money, hard } = limit;
-        let meter = sha256(json!(["rule", policy, rule, per.whose(spender)]).to_string().as_bytes());
+        let meter = meter_of(&("rule", policy, rule, per.whose(spender)));
         Need {
             policy: policy.to_owned(),
             rule: Some(rule),
@@ -169,7 +169,13 @@ fn needs(
 
 /// What is counted of a budget for one of those whose shares are counted apart.
 pub(crate) fn budget_meter(budget: &governance::Budget, whose: &str) -> schema::Digest {
-    sha256(json!(["budget", budget.id, whose]).to_string().as_bytes())
+    meter_of(&("budget", budget.id, whose))
+}
+
+/// The meter of what these words tell apart.
+fn meter_of(words: &impl Serialize) -> schema::Digest {
+    // Texts and numbers are JSON already; writing them out cannot fail.
+    sha256(&serde_json::to_vec(words).unwrap_or_default())
 }
 
 /// So many milliseconds later, or the last moment there is.
