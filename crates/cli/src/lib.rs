@@ -30,6 +30,7 @@ mod export;
 mod failure;
 mod federation;
 mod gateway_client;
+mod given_back;
 mod handover;
 mod keys;
 mod learn;

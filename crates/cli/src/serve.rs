@@ -8,7 +8,8 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::stop::{Stop, until_stopped};
 use crate::{
-    federation, handover, models, observe, open_files, runtime, secrets, settings, storage, users, version,
+    federation, given_back, handover, models, observe, open_files, runtime, secrets, settings, storage,
+    users, version,
 };
 use apprentice::Apprentice;
 use config::Settings;
@@ -25,6 +26,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 use store::Store;
 use telemetry::mask::Mask;
 use telemetry::metrics::{Build, Metrics};
@@ -38,6 +40,9 @@ pub(crate) fn run(common: &Common) -> Result<Answer, Failure> {
     open_files::allow_many();
     runtime::block_on(serve(&settings, handed, guard.mask()))
 }
+
+/// How long after the start everything has run that runs once.
+const STARTED: Duration = Duration::from_secs(3);
 
 /// A gateway that is ready to answer, and the work beside it.
 pub(crate) struct Ready {
@@ -244,6 +249,10 @@ fn background(
 
 /// Serves and works until `stop`, then lets both finish side by side. Returns how many connections had to be cut.
 async fn run_both(server: Server, background: Option<Background>, stop: Stop, drain: Drain) -> usize {
+    tokio::spawn(async {
+        tokio::time::sleep(STARTED).await;
+        tracing::debug!(kilobytes = given_back::give_back(), "gave back what only starting needed");
+    });
     let working = background.map(|background| tokio::spawn(work(background, stop.clone())));
     let cut = server.run(stop.requested(), drain).await;
     if cut > 0 {
