@@ -67,6 +67,7 @@ mod tests {
     use super::super::ahead::{Ahead, LINGER};
     use super::super::checkpoint::Checkpointer;
     use super::super::event::Prepared;
+    use super::super::likeness::Likenesses;
     use super::super::writer::{Request, SqliteWriter, WriteError};
     use super::super::{Durability, connect, migrate};
     use super::*;
@@ -135,7 +136,9 @@ mod tests {
 
     fn prepared(commit: &Commit) -> Request {
         let none = vec![None; commit.appends.len() + commit.cache.len()];
-        Request::Commit(Arc::new(Prepared::new(TENANT, commit, &none, &none).unwrap()))
+        Request::Commit(Arc::new(
+            Prepared::new(TENANT, commit, &none, &none, &Likenesses::default()).unwrap(),
+        ))
     }
 
     /// A whole run that spends 5.

@@ -15,10 +15,13 @@ mod event;
 mod guard;
 mod hot;
 mod job;
+mod likeness;
+mod line;
 mod log;
 mod memory;
 mod meter;
 mod migrate;
+mod often;
 mod pack;
 mod pool;
 mod presence;
@@ -62,6 +65,7 @@ pub use check::{Checked, check};
 use checkpoint::Checkpointer;
 use guard::{Check, Found, Looked};
 use hot::Hot;
+use likeness::Likenesses;
 use log::LogCache;
 use meter::AllMeters;
 pub use migrate::MigrateError;
@@ -149,6 +153,7 @@ struct Inner {
     meters: Arc<AllMeters>,
     presence: Arc<Presence>,
     known: Arc<KnownRows>,
+    likenesses: Likenesses,
     found: Found,
     /// Held as long as the store is: one owner per database.
     _owner: Option<File>,
@@ -267,6 +272,7 @@ impl SqliteStore {
                 meters,
                 presence,
                 known,
+                likenesses: Likenesses::default(),
                 found,
                 _owner: owner,
             }),
