@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use schema::{Digest, RunId, Seq, SubjectId, TenantId, Timestamp};
 
+use super::beyond::Beyond;
 use super::often::{Often, Statements};
 use super::row::{Sql, damaged, unavailable};
 use super::sum::sum;
@@ -175,6 +176,7 @@ impl PreparedEntry {
 pub(super) fn put(
     statements: &mut Statements<'_>,
     touched: &mut Touched,
+    beyond: &mut Beyond,
     tenant: TenantId,
     entry: &PreparedEntry,
     known: impl FnOnce(RunId) -> Option<Option<SubjectId>>,
@@ -196,15 +198,8 @@ pub(super) fn put(
         },
     };
     insert(statements, tenant, row, subject)?;
-    let Some(bound) = entry.bound else { return Ok(()) };
-    connection
-        .prepare_cached(
-            "DELETE FROM cache_entries WHERE tenant = ?1 AND kind = ?2 AND (created_at, key) <= (
-                 SELECT created_at, key FROM cache_entries WHERE tenant = ?1 AND kind = ?2
-                 ORDER BY created_at DESC, key DESC LIMIT 1 OFFSET ?3)",
-        )?
-        .execute(params![Sql(tenant), row.kind.as_str(), bound.get()])
-        .map(drop)
+    beyond.puts += 1;
+    entry.bound.map_or(Ok(()), |bound| beyond.look(connection, (tenant, row.kind), bound))
 }
 
 pub(super) const INSERT: &str = "INSERT INTO cache_entries
@@ -226,7 +221,7 @@ fn insert(
         CacheHeld::Value(value) => (None, Some(value)),
     };
     statements
-        .get(Often::InsertEntry)?
+        .get(Often::Entry)?
         .execute(params![
             Sql(tenant),
             row.kind.as_str(),

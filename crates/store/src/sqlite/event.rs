@@ -354,7 +354,7 @@ pub(super) fn write(
             }
         };
         statements
-            .get(Often::InsertSegment)?
+            .get(Often::Segment)?
             .execute(params![
                 Sql(tenant),
                 Sql(*run),
@@ -379,7 +379,7 @@ pub(super) fn write(
             let here = |append: &&PreparedAppend| append.run == run && append.expected == Seq::START;
             appends.iter().find(here).map(|append| append.subject)
         };
-        cache::put(statements, &mut memory.touched, tenant, entry, begins)?;
+        cache::put(statements, &mut memory.touched, &mut memory.beyond, tenant, entry, begins)?;
     }
     for (kind, key) in touched {
         memory.touched.add(tenant, *kind, *key);

@@ -158,7 +158,7 @@ pub(super) fn add_leaf(
     leaf: Leaf,
 ) -> rusqlite::Result<Seq> {
     let index = Seq(next.take(statements.connection, tenant)?);
-    statements.get(Often::InsertLeaf)?.execute(params![
+    statements.get(Often::Leaf)?.execute(params![
         Sql(tenant),
         Sql(index),
         Sql(leaf.run),

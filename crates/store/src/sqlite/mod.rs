@@ -6,6 +6,7 @@
 mod ahead;
 mod api_key;
 mod backup;
+mod beyond;
 mod cache;
 mod check;
 mod checkpoint;

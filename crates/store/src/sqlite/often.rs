@@ -5,24 +5,27 @@
 
 use rusqlite::{CachedStatement, Connection};
 
-/// A statement that every run needs.
+/// What a statement inserts that every run needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Often {
-    InsertRun,
-    InsertLeaf,
-    InsertSegment,
-    InsertEntry,
+    Run,
+    /// One that has surely not begun before.
+    NewRun,
+    Leaf,
+    Segment,
+    Entry,
 }
 
 impl Often {
-    const COUNT: usize = Self::InsertEntry as usize + 1;
+    const COUNT: usize = Self::Entry as usize + 1;
 
     fn text(self) -> &'static str {
         match self {
-            Self::InsertRun => super::run::INSERT,
-            Self::InsertLeaf => super::log::INSERT,
-            Self::InsertSegment => super::event::INSERT,
-            Self::InsertEntry => super::cache::INSERT,
+            Self::Run => super::run::INSERT,
+            Self::NewRun => super::run::INSERT_NEW,
+            Self::Leaf => super::log::INSERT,
+            Self::Segment => super::event::INSERT,
+            Self::Entry => super::cache::INSERT,
         }
     }
 }
@@ -30,12 +33,14 @@ impl Often {
 /// A connection that writes, with the statements that were needed so far.
 pub(super) struct Statements<'c> {
     pub(super) connection: &'c Connection,
+    /// Whether the runs that begin are known to do so for the first time.
+    pub(super) claimed: bool,
     held: [Option<CachedStatement<'c>>; Often::COUNT],
 }
 
 impl<'c> Statements<'c> {
     pub(super) fn new(connection: &'c Connection) -> Self {
-        Self { connection, held: [const { None }; Often::COUNT] }
+        Self { connection, claimed: false, held: [const { None }; Often::COUNT] }
     }
 
     /// The statement.

@@ -129,6 +129,10 @@ impl Begun {
 pub(super) const INSERT: &str = "INSERT OR IGNORE INTO runs (tenant, run, seq, head, row, subject, slot)
     SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE NOT EXISTS (SELECT 1 FROM sealed WHERE tenant = ?1 AND run = ?2)";
 
+/// The same for a run that surely was never there, and so is not sealed.
+pub(super) const INSERT_NEW: &str = "INSERT OR IGNORE INTO runs (tenant, run, seq, head, row, subject, slot)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+
 /// Adds the row of a run that is new. `false` if it is not: it is there, or it was and is sealed.
 pub(super) fn insert(
     statements: &mut Statements<'_>,
@@ -138,7 +142,8 @@ pub(super) fn insert(
 ) -> rusqlite::Result<bool> {
     let Line { run, seq, head, subject, text } = new;
     let values = params![Sql(tenant), Sql(*run), Sql(*seq), Sql(*head), text, subject.map(Sql), slot];
-    statements.get(Often::InsertRun)?.execute(values).map(|rows| rows == 1)
+    let which = if statements.claimed { Often::NewRun } else { Often::Run };
+    statements.get(which)?.execute(values).map(|rows| rows == 1)
 }
 
 /// Replaces the row of a run that is there; whom it is about stays.

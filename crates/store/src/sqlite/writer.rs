@@ -468,6 +468,8 @@ impl SqliteWriter {
     /// Writes what was acknowledged. Whoever settles was told before.
     fn bring(&mut self, commits: &[Arc<Prepared>]) -> Result<(), WriteError> {
         let mut statements = Statements::new(&self.connection);
+        // By `claims.rs`, before they were acknowledged.
+        statements.claimed = true;
         for commit in commits {
             event::write(&mut statements, &mut self.memory, commit).map_err(not_refused)?;
         }
