@@ -1,8 +1,8 @@
 //! What it takes to record a proxied request, for a profiler that counts instructions as much as for a reader:
 //! `cargo bench -p store --bench request [alone|together] [requests]`.
 //!
-//! A request here is what the gateway commits for one: five events of a run that begins and ends in it, a leaf, and the
-//! settlement of two meters. It has no bar; it shows where the bytes go.
+//! A request here is what the gateway commits for one: five events of a run that begins and ends in it, a leaf, an entry of
+//! the cache, and the settlement of two meters. It has no bar; it shows where the bytes go.
 
 #![allow(
     clippy::unwrap_used,
@@ -12,6 +12,7 @@
 
 mod common;
 
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -21,9 +22,12 @@ use schema::{Digest, TenantId, Timestamp};
 use serde_json::{Map, Value, json};
 use store::group_commit::Options;
 use store::sqlite::{Durability, SqliteStore};
-use store::{Append, Commit, MeterKey, Settle, Settlement, Store};
+use store::{Append, CacheHeld, CacheKind, CacheWrite, Commit, MeterKey, Settle, Settlement, Store};
 
 const WRITERS: u64 = 64;
+/// How long an answer may serve again, and how many may.
+const SERVES: u64 = 3_600_000;
+const ENTRIES: NonZeroU32 = NonZeroU32::new(100_000).unwrap();
 
 fn main() {
     let asked: Vec<String> = std::env::args().skip(1).filter(|it| !it.starts_with('-')).collect();
@@ -89,13 +93,37 @@ fn request(n: u64) -> Commit {
     Commit {
         appends: vec![append],
         settled: vec![Settlement { id: run(n).into(), spent }],
+        cache: vec![entry(n)],
         ..Commit::default()
     }
 }
 
+/// What an identical request is answered with.
+fn entry(n: u64) -> CacheWrite {
+    CacheWrite {
+        kind: CacheKind::ExactResponse,
+        key: key(n),
+        held: CacheHeld::Run(run(n)),
+        subject: None,
+        model: Some("gpt-4o-mini".to_owned()),
+        created_at: at(n),
+        expires_at: at(n + SERVES),
+        bytes: 700,
+        at_most: Some(ENTRIES),
+    }
+}
+
+fn key(n: u64) -> Digest {
+    ledger::sha256(&n.to_le_bytes())
+}
+
+fn at(n: u64) -> Timestamp {
+    Timestamp::from_millis(1_790_000_000_000 + n).unwrap()
+}
+
 fn events(n: u64) -> Recorded {
     let mut recorder = Recorder::new(TenantId::NIL, run(n));
-    let at = Timestamp::from_millis(1_790_000_000_000 + n).unwrap();
+    let at = self::at(n);
     let agent = if n.is_multiple_of(2) { "helper" } else { "buyer" };
     let told = [
         (
@@ -138,7 +166,8 @@ fn events(n: u64) -> Recorded {
                 "savedMicroUsd": 0, "savedMs": 0, "ghostSavedMicroUsd": 0, "ghostRoute": null, "provider": "openai",
                 "latencyMs": 21, "answer": { "content": [{ "type": "text", "text": "y".repeat(600) }] },
                 "costMicroUsd": 42, "inputTokens": 210, "outputTokens": 64, "cacheReadTokens": 0, "cacheWriteTokens": 0,
-                "reasoningTokens": 0,
+                "reasoningTokens": 0, "finishReason": "stop", "usageEstimated": false, "upstream": "openai",
+                "cacheKey": key(n), "cacheExpiresAt": self::at(n + SERVES), "cacheBytes": 700,
             }),
         ),
     ];

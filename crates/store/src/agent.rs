@@ -28,8 +28,19 @@ pub struct AgentRow {
 impl AgentRow {
     /// The agent that a run shows.
     pub(crate) fn of(run: &RunRow) -> Option<Self> {
-        let (name, at) = (agent_of(run)?.to_owned(), run.started_at);
-        Some(Self { name, first_seen_at: at, last_seen_at: at, runs: 1 })
+        Some(Self::at(agent_of(run)?, run.started_at))
+    }
+
+    /// The agent of a run that began then.
+    pub(crate) fn at(name: &str, at: Timestamp) -> Self {
+        Self { name: name.to_owned(), first_seen_at: at, last_seen_at: at, runs: 1 }
+    }
+
+    /// One more run, which began then.
+    pub(crate) fn seen(&mut self, at: Timestamp) {
+        self.first_seen_at = self.first_seen_at.min(at);
+        self.last_seen_at = self.last_seen_at.max(at);
+        self.runs += 1;
     }
 
     /// Both together.

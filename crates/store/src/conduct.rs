@@ -76,21 +76,28 @@ impl ConductRow {
     }
 }
 
-impl AddAssign<&Self> for ConductRow {
-    fn add_assign(&mut self, other: &Self) {
+impl ConductRow {
+    /// Adds so much to the numbers.
+    pub(crate) fn add(&mut self, numbers: [i64; 8]) {
         let mut sums = self.numbers();
-        for (sum, more) in sums.iter_mut().zip(other.numbers()) {
+        for (sum, more) in sums.iter_mut().zip(numbers) {
             *sum = sum.saturating_add(more);
         }
         *self = Self::from_numbers(std::mem::take(&mut self.agent), self.day, sums);
     }
 }
 
+impl AddAssign<&Self> for ConductRow {
+    fn add_assign(&mut self, other: &Self) {
+        self.add(other.numbers());
+    }
+}
+
 /// One of the numbers of a row.
-type Number = fn(&mut ConductRow) -> &mut i64;
+pub(crate) type Number = fn(&mut ConductRow) -> &mut i64;
 
 /// Which number an event adds to.
-fn counted(event: &Event, is_end: bool) -> Option<Number> {
+pub(crate) fn counted(event: &Event, is_end: bool) -> Option<Number> {
     let number: Number = match event.r#type.as_str() {
         "policy.decided" => match member(event, "verdict", "effect")? {
             Effect::Allow => |row| &mut row.allowed,

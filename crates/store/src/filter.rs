@@ -80,33 +80,54 @@ fn literal(value: impl Serialize) -> Option<String> {
     serde_json::to_value(value).ok()?.as_str().map(str::to_owned)
 }
 
+/// The traits of one run, as its events have them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TraitsOf<'e>([Option<&'e str>; 7]);
+
+impl<'e> TraitsOf<'e> {
+    /// Of a run with these fields.
+    pub(crate) fn new(field: impl Fn(&str) -> Option<&'e Value>, finished: bool) -> Self {
+        let text = |name: &str| field(name).and_then(Value::as_str);
+        let status = text("status").or((!finished).then_some(RUNNING));
+        Self([text("kind"), text("app"), text("agent"), text("model"), text("route"), status, text("keyId")])
+    }
+
+    /// The same, to be kept.
+    pub(crate) fn owned(&self) -> Traits {
+        let [kind, app, agent, model, route, status, key] = self.0.map(|text| text.map(str::to_owned));
+        Traits { kind, app, agent, model, route, status, key }
+    }
+
+    /// Writes bytes that no others write.
+    pub(crate) fn write_to(&self, out: &mut Vec<u8>) {
+        for text in self.0 {
+            let length = text.map_or(usize::MAX, str::len);
+            out.extend_from_slice(&length.to_le_bytes());
+            out.extend_from_slice(text.unwrap_or_default().as_bytes());
+        }
+    }
+}
+
+/// How a run without an end stands: [`RunStatus::Running`] by its name.
+const RUNNING: &str = "running";
+
 /// What runs are alike in. As a wish, what is absent may be anything.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Traits {
-    kind: Option<String>,
-    app: Option<String>,
-    agent: Option<String>,
-    model: Option<String>,
-    route: Option<String>,
-    status: Option<String>,
+    pub(crate) kind: Option<String>,
+    pub(crate) app: Option<String>,
+    pub(crate) agent: Option<String>,
+    pub(crate) model: Option<String>,
+    pub(crate) route: Option<String>,
+    pub(crate) status: Option<String>,
     key: Option<String>,
 }
 
 impl Traits {
     /// The traits of a run.
     pub(crate) fn of(run: &RunRow) -> Self {
-        let text = |name: &str| run.fields.get(name).and_then(Value::as_str).map(str::to_owned);
-        let running = || literal(RunStatus::Running).filter(|_| !run.finished);
-        Self {
-            kind: text("kind"),
-            app: text("app"),
-            agent: text("agent"),
-            model: text("model"),
-            route: text("route"),
-            status: text("status").or_else(running),
-            key: text("keyId"),
-        }
+        TraitsOf::new(|name| run.fields.get(name), run.finished).owned()
     }
 
     fn each(&self) -> [Option<&String>; 7] {
@@ -128,5 +149,15 @@ impl Traits {
     pub(crate) fn slot(&self) -> i64 {
         let digest = sha256(self.text().as_bytes());
         digest.as_bytes().first_chunk().map_or(0, |bytes| i64::from_be_bytes(*bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_without_an_end_is_called_what_a_filter_calls_it() {
+        assert_eq!(literal(RunStatus::Running).as_deref(), Some(RUNNING));
     }
 }

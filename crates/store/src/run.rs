@@ -1,6 +1,7 @@
 //! Runs as lists show them: a view, derived from events and from nothing else.
 
 mod fields;
+mod outline;
 
 use std::num::NonZeroU32;
 
@@ -11,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::fields::RunFields;
-use self::fields::SUBJECT;
+pub(crate) use self::fields::{KEPT, SUBJECT, place};
+pub(crate) use self::outline::{Adds, FieldsOf, Outline};
 use crate::error::StoreError;
 use crate::filter::RunFilter;
 

@@ -66,6 +66,25 @@ pub struct UsageSums {
 }
 
 impl UsageSums {
+    /// What a run comes to that has ended, by its fields.
+    pub(crate) fn of<'f>(field: impl Fn(&str) -> Option<&'f Value>) -> Self {
+        let number = |name: &str| field(name).and_then(number).unwrap_or(0);
+        let cost = field("costMicroUsd").and_then(self::number);
+        Self {
+            runs: 1,
+            unpriced_runs: i64::from(cost.is_none()),
+            input_tokens: number("inputTokens"),
+            output_tokens: number("outputTokens"),
+            cache_read_tokens: number("cacheReadTokens"),
+            reasoning_tokens: number("reasoningTokens"),
+            cost_micro_usd: cost.unwrap_or(0),
+            saved_micro_usd: number("savedMicroUsd"),
+            ghost_saved_micro_usd: number("ghostSavedMicroUsd"),
+            saved_ms: number("savedMs"),
+            latency_ms: number("latencyMs"),
+        }
+    }
+
     /// The sums in the order of their columns.
     pub(crate) fn numbers(&self) -> [i64; 11] {
         [
@@ -130,8 +149,6 @@ impl UsageRow {
             return None;
         }
         let text = |name: &str| run.fields.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let number = |name: &str| run.fields.get(name).and_then(number).unwrap_or(0);
-        let cost = run.fields.get("costMicroUsd").and_then(self::number);
         Some(Self {
             day: Day::of(run.started_at),
             kind: text("kind"),
@@ -139,19 +156,7 @@ impl UsageRow {
             model: text("model"),
             route: text("route"),
             status: text("status"),
-            sums: UsageSums {
-                runs: 1,
-                unpriced_runs: i64::from(cost.is_none()),
-                input_tokens: number("inputTokens"),
-                output_tokens: number("outputTokens"),
-                cache_read_tokens: number("cacheReadTokens"),
-                reasoning_tokens: number("reasoningTokens"),
-                cost_micro_usd: cost.unwrap_or(0),
-                saved_micro_usd: number("savedMicroUsd"),
-                ghost_saved_micro_usd: number("ghostSavedMicroUsd"),
-                saved_ms: number("savedMs"),
-                latency_ms: number("latencyMs"),
-            },
+            sums: UsageSums::of(|name| run.fields.get(name)),
         })
     }
 

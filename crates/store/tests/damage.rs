@@ -382,9 +382,13 @@ fn a_damaged_write_ahead_log_is_refused_and_left_alone() {
         runtime.block_on(corner.append([story.finish()])).unwrap();
         runs.push(story.run);
     }
+    // Whoever reads brings what is acknowledged into the database, and so into the log: one transaction, and then another.
+    let bring = |corner: &Corner| runtime.block_on(corner.tenant.log_size()).unwrap();
+    assert_eq!(bring(&corner), 20);
     // The last frame of all cannot be told from a torn one; what is in this commit is not asked for.
     let other = Corner::of(&store);
     runtime.block_on(other.append([other.story().finish()])).unwrap();
+    assert_eq!(bring(&other), 1);
     let (main, log) =
         (std::fs::read(&path).unwrap(), std::fs::read(folder.path().join("punk.db-wal")).unwrap());
     let written = Written { tenants: vec![(corner.id, runs, Vec::new())], bytes: main.clone() };

@@ -11,10 +11,11 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
 /// Whom a run is about.
-pub(super) const SUBJECT: &str = "subject";
+pub(crate) const SUBJECT: &str = "subject";
 
-/// Which fields of the first and the last event of a run its row keeps.
-const KEPT: [&str; 26] = [
+/// Which fields of the first and the last event of a run its row keeps. Rows that are kept have their places in them: new
+/// ones are added at the end, and none is ever taken away.
+pub(crate) const KEPT: [&str; 26] = [
     "kind",
     "app",
     "agent",
@@ -47,8 +48,37 @@ const KEPT: [&str; 26] = [
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct RunFields(Box<[Option<Value>; KEPT.len()]>);
 
-fn place(name: &str) -> Option<usize> {
-    KEPT.iter().position(|kept| *kept == name)
+/// Where a field is in [`KEPT`]. Every field of every run is asked for: the compiler makes better of this than a search does.
+pub(crate) fn place(name: &str) -> Option<usize> {
+    Some(match name {
+        "kind" => 0,
+        "app" => 1,
+        "agent" => 2,
+        "subject" => 3,
+        "gatewayMode" => 4,
+        "model" => 5,
+        "status" => 6,
+        "route" => 7,
+        "costMicroUsd" => 8,
+        "savedMicroUsd" => 9,
+        "inputTokens" => 10,
+        "outputTokens" => 11,
+        "latencyMs" => 12,
+        "provider" => 13,
+        "upstream" => 14,
+        "wire" => 15,
+        "stream" => 16,
+        "keyId" => 17,
+        "errorCode" => 18,
+        "ghostRoute" => 19,
+        "ghostSavedMicroUsd" => 20,
+        "savedMs" => 21,
+        "cacheReadTokens" => 22,
+        "cacheWriteTokens" => 23,
+        "reasoningTokens" => 24,
+        "usageEstimated" => 25,
+        _ => return None,
+    })
 }
 
 impl RunFields {
@@ -56,6 +86,18 @@ impl RunFields {
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0[place(name)?].as_ref()
+    }
+
+    /// All of them, by their places.
+    pub(crate) fn by_place(&self) -> [Option<&Value>; KEPT.len()] {
+        self.0.each_ref().map(Option::as_ref)
+    }
+
+    /// Keeps a value at a place, if there is such a place: another release may keep more.
+    pub(crate) fn put(&mut self, place: usize, value: Value) {
+        if let Some(field) = self.0.get_mut(place) {
+            *field = Some(value);
+        }
     }
 
     /// Keeps a value under a name, if rows keep that at all.
@@ -148,6 +190,12 @@ mod tests {
             let text = serde_json::to_string(&fields).unwrap();
             prop_assert_eq!(serde_json::from_str::<RunFields>(&text).unwrap(), fields);
         }
+    }
+
+    #[test]
+    fn every_name_is_in_its_place() {
+        assert!(KEPT.iter().enumerate().all(|(at, name)| place(name) == Some(at)));
+        assert_eq!(place("of tomorrow"), None);
     }
 
     #[test]

@@ -8,6 +8,8 @@ use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use schema::{Digest, RunId, Seq, SubjectId, TenantId, Timestamp};
 
+use super::beyond::Beyond;
+use super::often::{Often, Statements};
 use super::row::{Sql, damaged, unavailable};
 use super::sum::sum;
 use super::writer::{Reply, Request};
@@ -172,65 +174,66 @@ impl PreparedEntry {
 
 /// Puts an entry, after the runs of its commit. `known`: whom those of them are about that it begins.
 pub(super) fn put(
-    connection: &Connection,
+    statements: &mut Statements<'_>,
     touched: &mut Touched,
+    beyond: &mut Beyond,
     tenant: TenantId,
     entry: &PreparedEntry,
     known: impl FnOnce(RunId) -> Option<Option<SubjectId>>,
 ) -> rusqlite::Result<()> {
-    let mut row = entry.row.clone();
+    let (row, connection) = (&entry.row, statements.connection);
     let place = (tenant, row.kind, row.key);
     if let Some(hits) = touched.0.remove(&place) {
         // They are those of the entry before it, which may stay.
         touch(connection, place, hits)?;
     }
-    if let CacheHeld::Run(run) = row.held {
-        row.subject = match known(run) {
+    let subject = match row.held {
+        CacheHeld::Value(_) => row.subject,
+        CacheHeld::Run(run) => match known(run) {
             Some(subject) => subject,
             None => match run::subject_of(connection, tenant, run)? {
                 Some(subject) => subject,
                 None => return Ok(()),
             },
-        };
-    }
-    insert(connection, tenant, &row)?;
-    let Some(bound) = entry.bound else { return Ok(()) };
-    connection
-        .prepare_cached(
-            "DELETE FROM cache_entries WHERE tenant = ?1 AND kind = ?2 AND (created_at, key) <= (
-                 SELECT created_at, key FROM cache_entries WHERE tenant = ?1 AND kind = ?2
-                 ORDER BY created_at DESC, key DESC LIMIT 1 OFFSET ?3)",
-        )?
-        .execute(params![Sql(tenant), row.kind.as_str(), bound.get()])
-        .map(drop)
+        },
+    };
+    insert(statements, tenant, row, subject)?;
+    beyond.puts += 1;
+    entry.bound.map_or(Ok(()), |bound| beyond.look(connection, (tenant, row.kind), bound))
 }
 
-fn insert(connection: &Connection, tenant: TenantId, row: &CacheRow) -> rusqlite::Result<()> {
+pub(super) const INSERT: &str = "INSERT INTO cache_entries
+    (tenant, kind, key, run, value, subject, model, created_at, expires_at, bytes, hits, sum)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)
+    ON CONFLICT (tenant, kind, key) DO UPDATE SET run = excluded.run, value = excluded.value,
+        subject = excluded.subject, model = excluded.model, created_at = excluded.created_at,
+        expires_at = excluded.expires_at, bytes = excluded.bytes, hits = 0, sum = excluded.sum
+    WHERE (excluded.created_at, coalesce(excluded.run, x'')) >= (created_at, coalesce(run, x''))";
+
+fn insert(
+    statements: &mut Statements<'_>,
+    tenant: TenantId,
+    row: &CacheRow,
+    subject: Option<SubjectId>,
+) -> rusqlite::Result<()> {
     let (run, value) = match &row.held {
         CacheHeld::Run(run) => (Some(Sql(*run)), None),
         CacheHeld::Value(value) => (None, Some(value)),
     };
-    connection
-        .prepare_cached(
-            "INSERT INTO cache_entries (tenant, kind, key, run, value, subject, model, created_at, expires_at, bytes, hits, sum)
-             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)
-             ON CONFLICT (tenant, kind, key) DO UPDATE SET run = excluded.run, value = excluded.value,
-                 subject = excluded.subject, model = excluded.model, created_at = excluded.created_at,
-                 expires_at = excluded.expires_at, bytes = excluded.bytes, hits = 0, sum = excluded.sum
-             WHERE (excluded.created_at, coalesce(excluded.run, x'')) >= (created_at, coalesce(run, x''))",
-        )?
+    statements
+        .get(Often::Entry)?
         .execute(params![
             Sql(tenant),
             row.kind.as_str(),
             Sql(row.key),
             run,
             value,
-            row.subject.map(Sql),
+            subject.map(Sql),
             row.model,
             Sql(row.created_at),
             Sql(row.expires_at),
             Sql(Seq(row.bytes)),
-            checksum(tenant, row)
+            checksum(tenant, row, subject)
         ])
         .map(drop)
 }
@@ -346,7 +349,7 @@ pub(super) fn parse(row: &Row<'_>) -> rusqlite::Result<(TenantId, CacheRow)> {
         hits,
         bytes,
     };
-    if checksum(tenant, &found) != row.get::<_, i64>(11)? {
+    if checksum(tenant, &found, found.subject) != row.get::<_, i64>(11)? {
         return Err(damaged(format!("the entry {key} of the cache is not as it was written")));
     }
     Ok((tenant, found))
@@ -357,21 +360,20 @@ fn kind(row: &Row<'_>, column: usize) -> rusqlite::Result<CacheKind> {
         .ok_or_else(|| damaged("the cache has an entry of no known kind"))
 }
 
-fn checksum(tenant: TenantId, row: &CacheRow) -> i64 {
+fn checksum(tenant: TenantId, row: &CacheRow, subject: Option<SubjectId>) -> i64 {
     let (run, value) = match &row.held {
         CacheHeld::Run(run) => (&run.as_bytes()[..], &[][..]),
         CacheHeld::Value(value) => (&[][..], value.as_slice()),
     };
-    let subject: &[u8] = row.subject.as_ref().map_or(&[], |id| id.as_bytes());
-    let numbers =
-        [row.created_at.as_millis(), row.expires_at.as_millis(), row.bytes].map(u64::to_le_bytes).concat();
+    let subject: &[u8] = subject.as_ref().map_or(&[], |id| id.as_bytes());
+    let numbers = [row.created_at.as_millis(), row.expires_at.as_millis(), row.bytes].map(u64::to_le_bytes);
     let parts = [
         &tenant.as_bytes()[..],
         row.key.as_bytes(),
         run,
         value,
         subject,
-        &numbers,
+        numbers.as_flattened(),
         row.kind.as_str().as_bytes(),
     ];
     sum(&parts, row.model.as_deref().unwrap_or_default()).into()
@@ -405,6 +407,7 @@ pub(super) fn mend(
             .prepare_cached("DELETE FROM cache_entries WHERE tenant = ? AND kind = ? AND key = ?")?
             .execute(params![Sql(tenant), CacheKind::ExactResponse.as_str(), key])?;
     }
-    wanted.values().try_for_each(|row| insert(connection, tenant, row))?;
+    let mut statements = Statements::new(connection);
+    wanted.values().try_for_each(|row| insert(&mut statements, tenant, row, row.subject))?;
     Ok(rebuilt)
 }

@@ -13,7 +13,7 @@ use schema::{Digest, RunId, Seq, SubjectId, TenantId};
 
 use super::row::{Sql, unavailable};
 use super::{
-    ahead, api_key, beside, cache, conduct, event, job, log, meter, pool, record, run, slot, sums, tenant,
+    ahead, api_key, beside, cache, conduct, event, job, line, log, meter, pool, record, slot, sums, tenant,
     wal,
 };
 use crate::error::StoreError;
@@ -117,7 +117,7 @@ fn check_runs(connection: &Connection) -> Result<(u64, u64, GivenUp), StoreError
     while let Some(row) = rows.next().map_err(|error| unavailable(error).within("runs"))? {
         let Sql(tenant) = row.get(5).map_err(unavailable)?;
         let slot: Option<i64> = row.get(6).map_err(unavailable)?;
-        let (row, _) = run::kept(tenant, row).map_err(unavailable)?;
+        let (row, _) = line::kept(tenant, row).map_err(unavailable)?;
         if slot.is_some_and(|slot| slot != Traits::of(&row).slot()) {
             return Err(StoreError::Damaged(format!("run {} is in the wrong slot", row.id)));
         }

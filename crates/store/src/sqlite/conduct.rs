@@ -1,5 +1,7 @@
 //! What agents did, in SQLite: rows that commits add to.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use schema::{Day, TenantId};
@@ -30,23 +32,26 @@ impl ConductStore for SqliteTenant {
 }
 
 /// The rows that commits add to.
-pub(super) type DueConduct = Due<(TenantId, String, Day), ConductRow>;
+pub(super) type DueConduct = Due<(TenantId, Arc<str>, Day), ConductRow>;
 
 /// Adds what a commit adds.
 pub(super) fn add(
     connection: &Connection,
     rows: &mut DueConduct,
     tenant: TenantId,
-    more: ConductRow,
+    agent: Arc<str>,
+    day: Day,
+    more: [i64; 8],
 ) -> rusqlite::Result<()> {
-    let find = |(_, agent, day): &(TenantId, String, Day)| {
+    let find = |(_, agent, day): &(TenantId, Arc<str>, Day)| {
         let text =
             "SELECT row, tenant, agent, day FROM conduct_daily WHERE tenant = ? AND agent = ? AND day = ?";
         let mut select = connection.prepare_cached(text)?;
         select.query_row(params![Sql(tenant), agent, day.number()], parse).optional()
     };
-    let place = (tenant, more.agent.clone(), more.day);
-    rows.add(place, more, |row, more| *row += &more, find).map(drop)
+    let name = agent.clone();
+    let new = || ConductRow::from_numbers(name.to_string(), day, more);
+    rows.add((tenant, agent, day), |row| row.add(more), new, find).map(drop)
 }
 
 pub(super) fn put(connection: &Connection, tenant: TenantId, row: &ConductRow) -> rusqlite::Result<()> {

@@ -28,18 +28,18 @@ impl<K, V> Default for Due<K, V> {
 }
 
 impl<K: Ord + Eq + Hash, V> Due<K, V> {
-    /// Adds `more` to a row, or makes it the row if there is none. `read` finds it in the database.
+    /// Changes a row by `join`, or makes it by `new` if there is none. `read` finds it in the database.
     pub(super) fn add(
         &mut self,
         place: K,
-        more: V,
-        join: impl FnOnce(&mut V, V),
+        join: impl FnOnce(&mut V),
+        new: impl FnOnce() -> V,
         read: impl FnOnce(&K) -> rusqlite::Result<Option<V>>,
     ) -> rusqlite::Result<&V> {
         match self.due.entry(place) {
             Entry::Occupied(due) => {
                 let row = due.into_mut();
-                join(row, more);
+                join(row);
                 Ok(row)
             }
             Entry::Vacant(free) => {
@@ -47,10 +47,10 @@ impl<K: Ord + Eq + Hash, V> Due<K, V> {
                 let before = if known.is_some() { known } else { read(free.key())? };
                 let after = match before {
                     Some(mut row) => {
-                        join(&mut row, more);
+                        join(&mut row);
                         row
                     }
-                    None => more,
+                    None => new(),
                 };
                 Ok(free.insert(after))
             }
@@ -89,7 +89,7 @@ mod tests {
         place: u32,
         kept: rusqlite::Result<Option<u64>>,
     ) -> rusqlite::Result<u64> {
-        rows.add(place, 1, |row, more| *row += more, |_| kept).copied()
+        rows.add(place, |row| *row += 1, || 1, |_| kept).copied()
     }
     fn not_asked() -> rusqlite::Result<Option<u64>> {
         Err(rusqlite::Error::InvalidQuery)

@@ -11,11 +11,13 @@ use schema::{ApiKey, ApiKeyId, Digest, RunId, Seq, SubjectId, Tenant, TenantId, 
 use serde_json::{Map, Value};
 
 use super::cache::{self, PreparedEntry};
+use super::likeness::Likenesses;
 use super::memory::Memory;
 use super::meter::{self, Settled};
+use super::often::{Often, Statements};
 use super::record::{self, PreparedRecord};
 use super::row::{Sql, unavailable};
-use super::run::Written;
+use super::run::Begun;
 use super::slot::Slots;
 use super::writer::WriteError;
 use super::{SqliteTenant, api_key, checkpoint, job, log, pack, retention, run, subject, sums, tenant};
@@ -39,7 +41,7 @@ impl EventStore for SqliteTenant {
         loop {
             let keys = self.keys_for(&commit).await?;
             let cache_keys = self.cache_keys_for(&commit).await?;
-            let prepared = Prepared::new(self.tenant, &commit, &keys, &cache_keys)?;
+            let prepared = Prepared::new(self.tenant, &commit, &keys, &cache_keys, &inner.likenesses)?;
             match inner.commit(Arc::new(prepared)).await {
                 Ok(()) => break,
                 // Erased since it was last looked up: what comes after that is sealed anew.
@@ -119,11 +121,7 @@ pub(super) struct PreparedAppend {
 /// What of an append the writer has left to do.
 enum Place {
     /// It begins a run: everything about it is known, and the writer only has to find the place free.
-    Begins {
-        new: Box<Written>,
-        /// What it adds to the sums.
-        adds: Sums,
-    },
+    Begins(Box<Begun>),
     /// It goes on with one: where that stands only the writer knows.
     Continues(Recorded),
 }
@@ -155,7 +153,7 @@ impl Prepared {
         let Self { jobs, erase, seal, made, revoked, tenants, settings, records, .. } = self;
         let none = jobs.is_empty() && erase.is_empty() && seal.is_empty() && made.is_empty();
         let none = none && revoked.is_empty() && tenants.is_empty() && settings.is_none();
-        let begins = |append: &PreparedAppend| matches!(append.place, Place::Begins { .. });
+        let begins = |append: &PreparedAppend| matches!(append.place, Place::Begins(_));
         none && records.is_empty() && !self.appends.is_empty() && self.appends.iter().all(begins)
     }
 
@@ -211,6 +209,7 @@ impl Prepared {
         commit: &Commit,
         keys: &[Option<Arc<SubjectKey>>],
         cache_keys: &[Option<Arc<SubjectKey>>],
+        likenesses: &Likenesses,
     ) -> Result<Self, CommitError> {
         let made = KeyChange::made(&commit.keys, tenant)?;
         RecordChange::check(&commit.records)?;
@@ -218,7 +217,7 @@ impl Prepared {
         Ok(Self {
             tenant,
             appends: appends
-                .map(|(append, key)| PreparedAppend::new(tenant, append, key.as_deref()))
+                .map(|(append, key)| PreparedAppend::new(tenant, append, key.as_deref(), likenesses))
                 .collect::<Result<_, CommitError>>()?,
             policies: commit.policies.iter().map(|text| (sha256(text.as_bytes()), text.clone())).collect(),
             jobs: commit.jobs.clone(),
@@ -239,7 +238,12 @@ impl Prepared {
 }
 
 impl PreparedAppend {
-    fn new(tenant: TenantId, append: &Append, key: Option<&SubjectKey>) -> Result<Self, CommitError> {
+    fn new(
+        tenant: TenantId,
+        append: &Append,
+        key: Option<&SubjectKey>,
+        likenesses: &Likenesses,
+    ) -> Result<Self, CommitError> {
         let Append { events, settle, .. } = append;
         let (run, expected) = (events.run(), events.after());
         // What begins a run can be judged here; what goes on with one only by the writer, who knows where it ends.
@@ -254,7 +258,7 @@ impl PreparedAppend {
                 Kept { body: pack::pack(&kept.body), ..kept }
             }
         };
-        Ok(Self::of(tenant, events, *settle, kept, key.map(|key| key.id)))
+        Ok(Self::of(tenant, events, *settle, kept, key.map(|key| key.id), likenesses))
     }
 
     /// These events, which are kept like this.
@@ -264,12 +268,12 @@ impl PreparedAppend {
         settle: Settle,
         kept: Kept,
         subject: Option<SubjectId>,
+        likenesses: &Likenesses,
     ) -> Self {
         let (run, expected) = (events.run(), events.after());
-        let mut adds = Sums::default();
-        let row = if expected == Seq::START { adds.follow(None, run, events) } else { None };
-        let place = match row {
-            Some(row) => Place::Begins { new: Box::new(Written::new(tenant, row, subject)), adds },
+        let begins = || Begun::of(tenant, run, events, subject, likenesses);
+        let place = match (expected == Seq::START).then(begins).flatten() {
+            Some(begun) => Place::Begins(Box::new(begun)),
             None => Place::Continues(events.clone()),
         };
         Self { run, expected, last: events.end().0, settle, kept, subject, place }
@@ -278,19 +282,24 @@ impl PreparedAppend {
     /// Where the run ends, if it begins with these events.
     pub(super) fn end(&self) -> Option<(Seq, Digest)> {
         match &self.place {
-            Place::Begins { new, .. } => Some((new.row.seq, new.row.head)),
+            Place::Begins(begun) => Some((begun.line.seq, begun.line.head)),
             Place::Continues(_) => None,
         }
     }
 }
 
+pub(super) const INSERT: &str =
+    "INSERT INTO segments (tenant, run, first_seq, last_seq, body, leaf, subject, sealed)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+
 /// Writes a commit inside the open transaction, and says what it settles. Everything that can be refused is refused before
 /// anything is written.
 pub(super) fn write(
-    connection: &Connection,
+    statements: &mut Statements<'_>,
     memory: &mut Memory,
     prepared: &Prepared,
 ) -> Result<Vec<Settled>, WriteError> {
+    let connection = statements.connection;
     let Prepared {
         tenant,
         appends,
@@ -323,7 +332,12 @@ pub(super) fn write(
     }
     api_key::check(connection, tenant, made, revoked)?;
     record::check(connection, tenant, records)?;
-    let (heads, added) = place_all(connection, &mut memory.slots, tenant, appends)?;
+    let (heads, added) = place_all(statements, &mut memory.slots, tenant, appends)?;
+    for append in appends {
+        if let Place::Begins(begun) = &append.place {
+            sums::add_begun(connection, memory, tenant, begun)?;
+        }
+    }
     sums::add(connection, memory, tenant, added)?;
     for (digest, text) in policies {
         let mut insert = connection
@@ -336,14 +350,11 @@ pub(super) fn write(
             Settle::Open => None,
             Settle::Leaf => {
                 let leaf = Leaf { run: *run, seq: *last, head };
-                Some(Sql(log::add_leaf(connection, &mut memory.next_leaf, tenant, leaf)?))
+                Some(Sql(log::add_leaf(statements, &mut memory.next_leaf, tenant, leaf)?))
             }
         };
-        connection
-            .prepare_cached(
-                "INSERT INTO segments (tenant, run, first_seq, last_seq, body, leaf, subject, sealed)
-                 VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            )?
+        statements
+            .get(Often::Segment)?
             .execute(params![
                 Sql(tenant),
                 Sql(*run),
@@ -368,7 +379,7 @@ pub(super) fn write(
             let here = |append: &&PreparedAppend| append.run == run && append.expected == Seq::START;
             appends.iter().find(here).map(|append| append.subject)
         };
-        cache::put(connection, &mut memory.touched, tenant, entry, begins)?;
+        cache::put(statements, &mut memory.touched, &mut memory.beyond, tenant, entry, begins)?;
     }
     for (kind, key) in touched {
         memory.touched.add(tenant, *kind, *key);
@@ -394,35 +405,42 @@ pub(super) fn write(
     Ok(settled.iter().map(settle).collect::<rusqlite::Result<_>>()?)
 }
 
-/// Brings the rows of the runs up to date, and says where each chain then ends and what the runs add to the sums. All are
-/// looked at before one is written; a lone new run needs no look, because the row itself finds out whether its place is free.
+/// Brings the rows of the runs up to date, and says where each chain then ends and what those add to the sums that go on. All
+/// are looked at before one is written; a lone new run needs no look, because the row itself finds out whether its place is free.
 fn place_all(
-    connection: &Connection,
+    statements: &mut Statements<'_>,
     slots: &mut Slots,
     tenant: TenantId,
     appends: &[PreparedAppend],
 ) -> Result<(Vec<Digest>, Sums), WriteError> {
-    if let [PreparedAppend { run, expected, place: Place::Begins { new, adds }, .. }] = appends {
-        let slot = slots.of(connection, tenant, &new.traits)?;
-        if run::insert(connection, tenant, new, slot)? {
-            return Ok((vec![new.row.head], adds.clone()));
+    let (connection, mut sums) = (statements.connection, Sums::default());
+    if let [PreparedAppend { run, expected, place: Place::Begins(begun), .. }] = appends {
+        let slot = slots.of(connection, tenant, &begun.likeness)?;
+        if run::insert(statements, tenant, &begun.line, slot)? {
+            return Ok((vec![begun.line.head], sums));
         }
         let (actual, _, _) = stands(connection, tenant, *run)?;
         return Err(WriteError::Moved { run: *run, expected: *expected, actual });
     }
-    let mut sums = Sums::default();
     let look = |append| next_row(connection, tenant, append, &mut sums);
     let rows = appends.iter().map(look).collect::<Result<Vec<_>, WriteError>>()?;
-    for (append, new) in appends.iter().zip(&rows) {
-        match &append.place {
-            Place::Begins { new, .. } => {
-                let slot = slots.of(connection, tenant, &new.traits)?;
-                run::insert(connection, tenant, new, slot)?;
+    let mut heads = Vec::with_capacity(rows.len());
+    for (append, row) in appends.iter().zip(rows) {
+        heads.push(match (&append.place, row) {
+            (Place::Begins(begun), _) => {
+                let slot = slots.of(connection, tenant, &begun.likeness)?;
+                run::insert(statements, tenant, &begun.line, slot)?;
+                begun.line.head
             }
-            Place::Continues(_) => run::update(connection, slots, tenant, new.clone())?,
-        }
+            (Place::Continues(_), Some(row)) => {
+                let head = row.head;
+                run::update(connection, slots, tenant, row)?;
+                head
+            }
+            (Place::Continues(_), None) => Digest::ZERO,
+        });
     }
-    Ok((rows.into_iter().map(|row| row.head).collect(), sums))
+    Ok((heads, sums))
 }
 
 /// Where a run's chain ends, and its row; a sealed one has no row.
@@ -438,13 +456,14 @@ fn stands(
     Ok(left.map_or((Seq::START, Digest::ZERO, None), |left| (left.seq, left.head, None)))
 }
 
-/// The run's row after the append, if the append goes where it says; what it adds is added to the sums.
+/// The run's row after an append that goes on with it; nothing for one that begins it. Either way the append goes where it
+/// says. What it adds is added to the sums.
 fn next_row(
     connection: &Connection,
     tenant: TenantId,
     append: &PreparedAppend,
     sums: &mut Sums,
-) -> Result<RunRow, WriteError> {
+) -> Result<Option<RunRow>, WriteError> {
     let PreparedAppend { run, expected, place, .. } = append;
     let (actual, head, row) = stands(connection, tenant, *run)?;
     if actual != *expected {
@@ -453,17 +472,14 @@ fn next_row(
     let refused = |cause| WriteError::Refused { run: *run, cause };
     let order = || refused(ChainError::Order { expected: actual.next(), found: actual });
     match place {
-        Place::Begins { new, adds } => {
-            *sums += adds;
-            Ok(new.row.clone())
-        }
+        Place::Begins(_) => Ok(None),
         // An append that goes on with a sealed run goes on with nothing.
         Place::Continues(_) if row.is_none() => {
             Err(WriteError::Moved { run: *run, expected: *expected, actual: Seq::START })
         }
         Place::Continues(events) => {
             events.follows(tenant, actual, head).map_err(refused)?;
-            sums.follow(row.as_ref(), *run, events).ok_or_else(order)
+            sums.follow(row.as_ref(), *run, events).ok_or_else(order).map(Some)
         }
     }
 }

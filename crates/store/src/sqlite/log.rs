@@ -12,6 +12,7 @@ use ledger::{Leaf, Log, LoggedLeaf};
 use rusqlite::{Connection, params};
 use schema::{Digest, RunId, Seq, TenantId};
 
+use super::often::{Often, Statements};
 use super::row::{Sql, unavailable};
 use super::{SqliteTenant, event};
 use crate::error::StoreError;
@@ -147,17 +148,23 @@ impl NextLeaf {
     }
 }
 
+pub(super) const INSERT: &str = "INSERT INTO leaves (tenant, idx, run, seq, head) VALUES (?, ?, ?, ?, ?)";
+
 /// Adds a leaf to the tenant's log and says where it is.
 pub(super) fn add_leaf(
-    connection: &Connection,
+    statements: &mut Statements<'_>,
     next: &mut NextLeaf,
     tenant: TenantId,
     leaf: Leaf,
 ) -> rusqlite::Result<Seq> {
-    let index = Seq(next.take(connection, tenant)?);
-    connection
-        .prepare_cached("INSERT INTO leaves (tenant, idx, run, seq, head) VALUES (?, ?, ?, ?, ?)")?
-        .execute(params![Sql(tenant), Sql(index), Sql(leaf.run), Sql(leaf.seq), Sql(leaf.head)])?;
+    let index = Seq(next.take(statements.connection, tenant)?);
+    statements.get(Often::Leaf)?.execute(params![
+        Sql(tenant),
+        Sql(index),
+        Sql(leaf.run),
+        Sql(leaf.seq),
+        Sql(leaf.head)
+    ])?;
     Ok(index)
 }
 

@@ -5,6 +5,7 @@
 
 use rusqlite::Connection;
 
+use super::beyond::Beyond;
 use super::cache::Touched;
 use super::conduct::{self, DueConduct};
 use super::log::NextLeaf;
@@ -22,17 +23,19 @@ pub(super) struct Memory {
     pub(super) conduct: DueConduct,
     pub(super) meters: DueMeters,
     pub(super) touched: Touched,
+    pub(super) beyond: Beyond,
 }
 
 impl Memory {
     /// Writes what is due.
     pub(super) fn write(&mut self, connection: &Connection) -> rusqlite::Result<()> {
-        let Self { usage, agents, conduct, meters, touched, .. } = self;
+        let Self { usage, agents, conduct, meters, touched, beyond, .. } = self;
         usage.rows().try_for_each(|(place, row)| sums::put_usage(connection, *place, row))?;
         agents.rows().try_for_each(|((tenant, _), row)| sums::put_agent(connection, *tenant, row))?;
         conduct.rows().try_for_each(|((tenant, ..), row)| conduct::put(connection, *tenant, row))?;
         meters.rows().try_for_each(|((tenant, key), spent)| meter::put(connection, *tenant, *key, *spent))?;
-        touched.write(connection)
+        touched.write(connection)?;
+        beyond.take_away(connection)
     }
 
     /// What was due is committed.
@@ -45,7 +48,7 @@ impl Memory {
 
     /// What was due is not there, and what was known may not be.
     pub(super) fn forget(&mut self) {
-        let Self { next_leaf, slots, usage, agents, conduct, meters, touched } = self;
+        let Self { next_leaf, slots, usage, agents, conduct, meters, touched, beyond } = self;
         next_leaf.forget();
         slots.forget();
         usage.forget();
@@ -53,6 +56,7 @@ impl Memory {
         conduct.forget();
         meters.forget();
         touched.forget();
+        beyond.forget();
     }
 }
 
@@ -67,6 +71,7 @@ mod tests {
     use super::super::ahead::{Ahead, LINGER};
     use super::super::checkpoint::Checkpointer;
     use super::super::event::Prepared;
+    use super::super::likeness::Likenesses;
     use super::super::writer::{Request, SqliteWriter, WriteError};
     use super::super::{Durability, connect, migrate};
     use super::*;
@@ -135,7 +140,9 @@ mod tests {
 
     fn prepared(commit: &Commit) -> Request {
         let none = vec![None; commit.appends.len() + commit.cache.len()];
-        Request::Commit(Arc::new(Prepared::new(TENANT, commit, &none, &none).unwrap()))
+        Request::Commit(Arc::new(
+            Prepared::new(TENANT, commit, &none, &none, &Likenesses::default()).unwrap(),
+        ))
     }
 
     /// A whole run that spends 5.

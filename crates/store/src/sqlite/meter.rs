@@ -168,9 +168,10 @@ pub(super) fn settle(
     settlement: &Settlement,
 ) -> rusqlite::Result<Settled> {
     let mut totals = Vec::with_capacity(settlement.spent.len());
-    for (key, amount) in Settlement::added(std::slice::from_ref(settlement)) {
+    // One that occurs twice is told twice, and the later total is that of both.
+    for (key, amount) in settlement.spent.iter().copied().filter(|(_, amount)| *amount > 0) {
         let read = |_: &_| spent(connection, tenant, key).map(Some);
-        let total = meters.add((tenant, key), amount, |total, amount| *total = add(*total, amount), read)?;
+        let total = meters.add((tenant, key), |total| *total = add(*total, amount), || amount, read)?;
         totals.push((key, *total));
     }
     Ok((tenant, settlement.id, totals))

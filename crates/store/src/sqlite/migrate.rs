@@ -11,6 +11,7 @@ const STEPS: &[Step] = &[
     Step { version: 3, name: "gateway", sql: include_str!("migrations/0003_gateway.sql") },
     Step { version: 4, name: "governance", sql: include_str!("migrations/0004_governance.sql") },
     Step { version: 5, name: "ahead", sql: include_str!("migrations/0005_ahead.sql") },
+    Step { version: 6, name: "short_rows", sql: include_str!("migrations/0006_short_rows.sql") },
 ];
 
 struct Step {

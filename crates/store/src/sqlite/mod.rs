@@ -6,6 +6,7 @@
 mod ahead;
 mod api_key;
 mod backup;
+mod beyond;
 mod cache;
 mod check;
 mod checkpoint;
@@ -15,10 +16,13 @@ mod event;
 mod guard;
 mod hot;
 mod job;
+mod likeness;
+mod line;
 mod log;
 mod memory;
 mod meter;
 mod migrate;
+mod often;
 mod pack;
 mod pool;
 mod presence;
@@ -62,6 +66,7 @@ pub use check::{Checked, check};
 use checkpoint::Checkpointer;
 use guard::{Check, Found, Looked};
 use hot::Hot;
+use likeness::Likenesses;
 use log::LogCache;
 use meter::AllMeters;
 pub use migrate::MigrateError;
@@ -149,6 +154,7 @@ struct Inner {
     meters: Arc<AllMeters>,
     presence: Arc<Presence>,
     known: Arc<KnownRows>,
+    likenesses: Likenesses,
     found: Found,
     /// Held as long as the store is: one owner per database.
     _owner: Option<File>,
@@ -267,6 +273,7 @@ impl SqliteStore {
                 meters,
                 presence,
                 known,
+                likenesses: Likenesses::default(),
                 found,
                 _owner: owner,
             }),

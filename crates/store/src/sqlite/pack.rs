@@ -93,7 +93,9 @@ static NUMBERS: LazyLock<HashMap<&[u8], u8, FixedState>> =
 /// A text as it is kept, of which it is known what stands where.
 pub(super) fn pack_known(transcript: &Transcript) -> Vec<u8> {
     let text = transcript.text();
-    let (mut out, mut from) = (Vec::with_capacity(text.len()), 0);
+    // So much is saved at every spot, and usually more.
+    let room = text.len().saturating_sub(transcript.spots().len() * 33);
+    let (mut out, mut from) = (Vec::with_capacity(room), 0);
     for spot in transcript.spots() {
         match spot {
             Spot::Hash { at, hash } => {

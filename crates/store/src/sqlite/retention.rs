@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use schema::{RunId, Seq, TenantId};
 
 use super::log::{self, NextLeaf};
+use super::often::Statements;
 use super::row::Sql;
 use super::run;
 use super::writer::WriteError;
@@ -36,7 +37,7 @@ pub(super) fn seal(
         Some(Sql(index)) => index,
         None => {
             let leaf = Leaf { run: seal.run, seq: row.seq, head: row.head };
-            log::add_leaf(connection, next_leaf, tenant, leaf)?
+            log::add_leaf(&mut Statements::new(connection), next_leaf, tenant, leaf)?
         }
     };
     connection

@@ -1,18 +1,23 @@
 //! Rows of runs in SQLite.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use async_trait::async_trait;
+use ledger::Event;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use schema::{RunId, SubjectId, TenantId};
 
+use super::likeness::{Likeness, Likenesses};
+use super::line::{self, Line, damaged};
+use super::often::{Often, Statements};
 use super::row::{Sql, unavailable};
 use super::slot::{self, Slots};
-use super::sum::{with_sum, without_sum};
 use super::{SqliteTenant, event, retention};
-use crate::error::{BoxError, StoreError};
+use crate::error::StoreError;
 use crate::filter::{RunFilter, Traits};
-use crate::run::{RunRow, RunStore, Sealed};
+use crate::run::{Adds, Outline, RunRow, RunStore, Sealed};
+use crate::sums::Sums;
 
 #[async_trait]
 impl RunStore for SqliteTenant {
@@ -59,7 +64,7 @@ pub(super) fn read(
 ) -> rusqlite::Result<Option<RunRow>> {
     connection
         .prepare_cached(
-            "SELECT row, run, seq, head, subject, name
+            "SELECT row, run, seq, head, subject, name, subjects.id
              FROM runs LEFT JOIN subjects ON subjects.tenant = runs.tenant AND subjects.id = runs.subject
              WHERE runs.tenant = ? AND run = ?",
         )?
@@ -71,52 +76,74 @@ pub(super) fn read(
         .optional()
 }
 
-/// A run's row and its text, as the table has them: the subject's name is not in it.
+/// A run's row, and how it is kept.
 pub(super) struct Written {
     pub(super) row: RunRow,
-    pub(super) subject: Option<SubjectId>,
     pub(super) traits: Traits,
-    text: String,
+    pub(super) line: Line,
 }
 
 impl Written {
     pub(super) fn new(tenant: TenantId, row: RunRow, subject: Option<SubjectId>) -> Self {
+        let line = Line::of_row(tenant, &row, subject);
         let row = row.at_rest(subject);
-        // A row is JSON already; writing it out cannot fail.
-        let text =
-            with_sum(&about(&tenant, subject.as_ref()), serde_json::to_string(&row).unwrap_or_default());
-        Self { traits: Traits::of(&row), row, subject, text }
+        Self { traits: Traits::of(&row), row, line }
     }
 }
 
-/// What a row belongs to, and what its checksum covers with it.
-fn about<'a>(tenant: &'a TenantId, subject: Option<&'a SubjectId>) -> [&'a [u8]; 2] {
-    [tenant.as_bytes(), subject.map_or(&[], |subject| subject.as_bytes())]
+/// What is kept of a run that begins, and what it adds to the sums.
+pub(super) struct Begun {
+    pub(super) line: Line,
+    pub(super) likeness: Arc<Likeness>,
+    pub(super) adds: Added,
 }
+
+/// What a run adds to the sums.
+pub(super) enum Added {
+    /// To rows that follow from what it is like.
+    Alike(Adds),
+    /// To others, too.
+    Any(Box<Sums>),
+}
+
+impl Begun {
+    /// Of a run that begins with these events; nothing, if there are none.
+    pub(super) fn of(
+        tenant: TenantId,
+        run: RunId,
+        events: &[Event],
+        subject: Option<SubjectId>,
+        likenesses: &Likenesses,
+    ) -> Option<Self> {
+        let Some(mut outline) = Outline::of(events) else {
+            let mut sums = Sums::default();
+            let Written { traits, line, .. } = Written::new(tenant, sums.follow(None, run, events)?, subject);
+            return Some(Self { line, likeness: Likeness::of(traits).into(), adds: Added::Any(sums.into()) });
+        };
+        let line = Line::of(tenant, run, &outline, subject);
+        let likeness = likenesses.of(&outline.traits());
+        Some(Self { line, likeness, adds: Added::Alike(outline.adds()) })
+    }
+}
+
+pub(super) const INSERT: &str = "INSERT OR IGNORE INTO runs (tenant, run, seq, head, row, subject, slot)
+    SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE NOT EXISTS (SELECT 1 FROM sealed WHERE tenant = ?1 AND run = ?2)";
+
+/// The same for a run that surely was never there, and so is not sealed.
+pub(super) const INSERT_NEW: &str = "INSERT OR IGNORE INTO runs (tenant, run, seq, head, row, subject, slot)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 
 /// Adds the row of a run that is new. `false` if it is not: it is there, or it was and is sealed.
 pub(super) fn insert(
-    connection: &Connection,
+    statements: &mut Statements<'_>,
     tenant: TenantId,
-    new: &Written,
+    new: &Line,
     slot: i64,
 ) -> rusqlite::Result<bool> {
-    let Written { row, subject, text, .. } = new;
-    connection
-        .prepare_cached(
-            "INSERT OR IGNORE INTO runs (tenant, run, seq, head, row, subject, slot)
-             SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE NOT EXISTS (SELECT 1 FROM sealed WHERE tenant = ?1 AND run = ?2)",
-        )?
-        .execute(params![
-            Sql(tenant),
-            Sql(row.id),
-            Sql(row.seq),
-            Sql(row.head),
-            text,
-            subject.as_ref().map(|subject| Sql(*subject)),
-            slot
-        ])
-        .map(|rows| rows == 1)
+    let Line { run, seq, head, subject, text } = new;
+    let values = params![Sql(tenant), Sql(*run), Sql(*seq), Sql(*head), text, subject.map(Sql), slot];
+    let which = if statements.claimed { Often::NewRun } else { Often::Run };
+    statements.get(which)?.execute(values).map(|rows| rows == 1)
 }
 
 /// Replaces the row of a run that is there; whom it is about stays.
@@ -127,11 +154,11 @@ pub(super) fn update(
     row: RunRow,
 ) -> rusqlite::Result<()> {
     let subject = subject_of(connection, tenant, row.id)?.flatten();
-    let Written { row, traits, text, .. } = Written::new(tenant, row, subject);
-    let slot = slots.of(connection, tenant, &traits)?;
+    let Written { row, traits, line } = Written::new(tenant, row, subject);
+    let slot = slots.of(connection, tenant, &Likeness::of(traits))?;
     connection
         .prepare_cached("UPDATE runs SET seq = ?, head = ?, row = ?, slot = ? WHERE tenant = ? AND run = ?")?
-        .execute(params![Sql(row.seq), Sql(row.head), text, slot, Sql(tenant), Sql(row.id)])
+        .execute(params![Sql(row.seq), Sql(row.head), line.text, slot, Sql(tenant), Sql(row.id)])
         .map(drop)
 }
 
@@ -159,7 +186,7 @@ pub(super) fn list(
     // Ids sort by the time they were made, so the key is also the order.
     connection
         .prepare_cached(
-            "SELECT row, run, seq, head, subject, name
+            "SELECT row, run, seq, head, subject, name, subjects.id
              FROM runs LEFT JOIN subjects ON subjects.tenant = runs.tenant AND subjects.id = runs.subject
              WHERE runs.tenant = ? AND run >= ? AND run < ? ORDER BY run DESC LIMIT ?",
         )?
@@ -169,26 +196,11 @@ pub(super) fn list(
 
 /// The row as a reader sees it.
 fn parse(tenant: TenantId, row: &rusqlite::Row<'_>) -> rusqlite::Result<RunRow> {
-    Ok(kept(tenant, row)?.0.with_subject(row.get(5)?))
-}
-
-/// The row and whom it is about, if it is as it was written and where it was written.
-pub(super) fn kept(
-    tenant: TenantId,
-    row: &rusqlite::Row<'_>,
-) -> rusqlite::Result<(RunRow, Option<SubjectId>)> {
-    let (Sql(run), Sql(seq), Sql(head)) = (row.get(1)?, row.get(2)?, row.get(3)?);
-    let subject: Option<Sql<SubjectId>> = row.get(4)?;
-    let subject = subject.map(|Sql(id)| id);
-    let text = without_sum(&about(&tenant, subject.as_ref()), row.get_ref(0)?.as_str()?)
-        .ok_or_else(|| damaged(format!("the row of run {run} is not as it was written").into()))?;
-    let found: RunRow = serde_json::from_str(text).map_err(|error| damaged(error.into()))?;
-    if (found.id, found.seq, found.head) != (run, seq, head) {
-        return Err(damaged(format!("the row of run {run} is in the wrong place").into()));
+    let (found, subject) = line::kept(tenant, row)?;
+    let there: Option<Sql<SubjectId>> = row.get(6)?;
+    if there.map(|Sql(there)| there) != subject {
+        // Also of somebody who was erased the row stays.
+        return Err(damaged(format!("whom run {} is about is not there", found.id).into()));
     }
-    Ok((found, subject))
-}
-
-fn damaged(error: BoxError) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, error)
+    Ok(found.with_subject(row.get(5)?))
 }

@@ -6,6 +6,7 @@ use std::num::NonZeroU32;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use schema::{RunId, SubjectId, TenantId};
 
+use super::likeness::Likeness;
 use super::row::{Sql, damaged};
 use super::run;
 use super::sum::{with_sum, without_sum};
@@ -130,7 +131,7 @@ const TENANTS: usize = 64;
 
 /// Slots that are in the table: most runs are in one that another run was in before.
 #[derive(Default)]
-pub(super) struct Slots(HashMap<TenantId, HashMap<Traits, i64>>);
+pub(super) struct Slots(HashMap<TenantId, HashSet<i64>>);
 
 impl Slots {
     /// The slot of runs with these traits. What it stands for is kept, where that is new.
@@ -138,13 +139,14 @@ impl Slots {
         &mut self,
         connection: &Connection,
         tenant: TenantId,
-        traits: &Traits,
+        likeness: &Likeness,
     ) -> rusqlite::Result<i64> {
-        if let Some(slot) = self.0.get(&tenant).and_then(|known| known.get(traits)) {
-            return Ok(*slot);
+        let slot = likeness.slot;
+        if self.0.get(&tenant).is_some_and(|known| known.contains(&slot)) {
+            return Ok(slot);
         }
         let text = "INSERT OR IGNORE INTO run_slots (tenant, slot, traits) VALUES (?, ?, ?)";
-        let slot = put(connection, tenant, traits, text)?;
+        put(connection, tenant, slot, &likeness.traits, text)?;
         if self.0.len() >= TENANTS && !self.0.contains_key(&tenant) {
             self.0.clear();
         }
@@ -152,7 +154,7 @@ impl Slots {
         if known.len() >= KNOWN {
             known.clear();
         }
-        known.insert(traits.clone(), slot);
+        known.insert(slot);
         Ok(slot)
     }
 
@@ -164,17 +166,20 @@ impl Slots {
 
 /// Keeps what a slot stands for, whatever was there.
 pub(super) fn mend(connection: &Connection, tenant: TenantId, traits: &Traits) -> rusqlite::Result<i64> {
-    put(
-        connection,
-        tenant,
-        traits,
-        "INSERT OR REPLACE INTO run_slots (tenant, slot, traits) VALUES (?, ?, ?)",
-    )
+    let text = "INSERT OR REPLACE INTO run_slots (tenant, slot, traits) VALUES (?, ?, ?)";
+    let slot = traits.slot();
+    put(connection, tenant, slot, traits, text).map(|()| slot)
 }
 
-fn put(connection: &Connection, tenant: TenantId, traits: &Traits, text: &str) -> rusqlite::Result<i64> {
-    let (slot, kept) = (traits.slot(), with_sum(&[tenant.as_bytes()], traits.text()));
-    connection.prepare_cached(text)?.execute(params![Sql(tenant), slot, kept]).map(|_| slot)
+fn put(
+    connection: &Connection,
+    tenant: TenantId,
+    slot: i64,
+    traits: &Traits,
+    text: &str,
+) -> rusqlite::Result<()> {
+    let kept = with_sum(&[tenant.as_bytes()], traits.text());
+    connection.prepare_cached(text)?.execute(params![Sql(tenant), slot, kept]).map(drop)
 }
 
 /// What a slot stands for, if it is as it was written and where it was written.

@@ -1,6 +1,7 @@
 //! Usage and agents in SQLite: rows that commits add to.
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
@@ -11,6 +12,7 @@ use serde::de::DeserializeOwned;
 use super::due::Due;
 use super::memory::Memory;
 use super::row::{Sql, damaged, unavailable};
+use super::run::{Added, Begun};
 use super::sum::{with_sum, without_sum};
 use super::{SqliteTenant, conduct};
 use crate::agent::{AgentRow, AgentStore};
@@ -64,7 +66,7 @@ type UsagePlace = (TenantId, Day, Digest);
 /// The usage that commits add to.
 pub(super) type DueUsage = Due<UsagePlace, UsageRow>;
 /// The agents that commits add to.
-pub(super) type DueAgents = Due<(TenantId, String), AgentRow>;
+pub(super) type DueAgents = Due<(TenantId, Arc<str>), AgentRow>;
 
 /// Adds what a commit adds.
 pub(super) fn add(
@@ -75,16 +77,42 @@ pub(super) fn add(
 ) -> rusqlite::Result<()> {
     let Sums { usage, agents, conduct } = sums;
     for ((day, slot), more) in usage {
-        let join = |row: &mut UsageRow, more: UsageRow| row.sums += more.sums;
-        memory.usage.add((tenant, day, slot), more, join, |place| find_usage(connection, *place))?;
+        let join = |row: &mut UsageRow| row.sums += more.sums;
+        memory.usage.add((tenant, day, slot), join, || more.clone(), |at| find_usage(connection, *at))?;
     }
     for (name, more) in agents {
-        let join = |row: &mut AgentRow, more: AgentRow| row.join(&more);
-        memory
-            .agents
-            .add((tenant, name), more, join, |(tenant, name)| find_agent(connection, *tenant, name))?;
+        let find = |(tenant, name): &(TenantId, Arc<str>)| find_agent(connection, *tenant, name);
+        memory.agents.add((tenant, name.into()), |row| row.join(&more), || more.clone(), find)?;
     }
-    conduct.into_values().try_for_each(|more| conduct::add(connection, &mut memory.conduct, tenant, more))
+    conduct.into_values().try_for_each(|more| {
+        let (agent, day, numbers) = (more.agent.as_str().into(), more.day, more.numbers());
+        conduct::add(connection, &mut memory.conduct, tenant, agent, day, numbers)
+    })
+}
+
+/// Adds what a run adds that begins.
+pub(super) fn add_begun(
+    connection: &Connection,
+    memory: &mut Memory,
+    tenant: TenantId,
+    begun: &Begun,
+) -> rusqlite::Result<()> {
+    let (likeness, adds) = match &begun.adds {
+        Added::Alike(adds) => (&begun.likeness, adds),
+        Added::Any(sums) => return add(connection, memory, tenant, Sums::clone(sums)),
+    };
+    if let Some((day, more)) = adds.usage {
+        let (place, new) = ((tenant, day, likeness.usage), || likeness.used(day, more));
+        memory.usage.add(place, |row| row.sums += more, new, |at| find_usage(connection, *at))?;
+    }
+    if let Some(at) = adds.agent {
+        let more = || AgentRow::at(&likeness.agent, at);
+        let find = |(tenant, name): &(TenantId, Arc<str>)| find_agent(connection, *tenant, name);
+        memory.agents.add((tenant, likeness.agent.clone()), |row| row.seen(at), more, find)?;
+    }
+    adds.conduct.iter().try_for_each(|(day, numbers)| {
+        conduct::add(connection, &mut memory.conduct, tenant, likeness.agent.clone(), *day, *numbers)
+    })
 }
 
 fn find_usage(

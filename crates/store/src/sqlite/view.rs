@@ -7,10 +7,11 @@ use ledger::Chain;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use schema::{Digest, RunId, SubjectId, TenantId, Timestamp};
 
+use super::often::Statements;
 use super::row::{Sql, unavailable};
 use super::run::{self, Written};
 use super::writer::{Reply, Request, WriteError};
-use super::{SqliteStore, event, slot};
+use super::{SqliteStore, event, line, slot};
 use crate::cache::CacheRow;
 use crate::error::StoreError;
 use crate::run::RunRow;
@@ -142,13 +143,13 @@ pub(super) fn rebuild(
             // A row that cannot be read is as wrong as one that says something else.
             .query_row(params![Sql(tenant), Sql(id)], |row| {
                 let slot: Option<i64> = row.get(5)?;
-                Ok(run::kept(tenant, row).ok().zip(slot))
+                Ok(line::kept(tenant, row).ok().zip(slot))
             })
             .optional()?;
         rebuilt.entries += u64::from(wanted.is_some());
         let same = match (&wanted, &found) {
             (Some(wanted), Some(Some(((row, subject), slot)))) => {
-                wanted.row == *row && wanted.subject == *subject && wanted.traits.slot() == *slot
+                wanted.row == *row && wanted.line.subject == *subject && wanted.traits.slot() == *slot
             }
             (None, None) => true,
             _ => false,
@@ -163,7 +164,7 @@ pub(super) fn rebuild(
                 .prepare_cached("DELETE FROM runs WHERE tenant = ? AND run = ?")?
                 .execute(params![Sql(tenant), Sql(id)])?;
             if let Some((slot, wanted)) = wanted {
-                run::insert(connection, tenant, &wanted, slot)?;
+                run::insert(&mut Statements::new(connection), tenant, &wanted.line, slot)?;
             }
         }
     }

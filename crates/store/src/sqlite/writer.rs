@@ -16,6 +16,7 @@ use super::job as jobs;
 use super::job::{self, ClaimRequest};
 use super::memory::Memory;
 use super::meter::{self, AllMeters, Settled};
+use super::often::Statements;
 use super::row::unavailable;
 use super::{KnownRows, PATIENCE, conduct, subject, sums, view};
 use crate::cache::{CacheKind, CacheRow};
@@ -323,7 +324,7 @@ impl SqliteWriter {
         match request {
             Request::Nothing | Request::Hold => Ok(Reply::Done),
             Request::Commit(prepared) => {
-                let settled = event::write(connection, memory, &prepared)?;
+                let settled = event::write(&mut Statements::new(connection), memory, &prepared)?;
                 self.settled.extend(settled);
                 Ok(Reply::Done)
             }
@@ -466,8 +467,11 @@ impl SqliteWriter {
 
     /// Writes what was acknowledged. Whoever settles was told before.
     fn bring(&mut self, commits: &[Arc<Prepared>]) -> Result<(), WriteError> {
+        let mut statements = Statements::new(&self.connection);
+        // By `claims.rs`, before they were acknowledged.
+        statements.claimed = true;
         for commit in commits {
-            event::write(&self.connection, &mut self.memory, commit).map_err(not_refused)?;
+            event::write(&mut statements, &mut self.memory, commit).map_err(not_refused)?;
         }
         Ok(())
     }

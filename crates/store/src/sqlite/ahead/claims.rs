@@ -4,7 +4,7 @@
 //! the first time. Where that is not sure, the database is asked: being wrong in that direction costs a little time.
 
 use std::collections::HashSet;
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::{BuildHasher as _, BuildHasherDefault, Hasher, RandomState};
 
 use schema::{RunId, SubjectId, TenantId};
 
@@ -24,8 +24,26 @@ pub(super) struct Claims {
 #[derive(Default)]
 struct Generation {
     /// Hashes of runs. Two that are the same cost a question.
-    begun: HashSet<u64>,
+    begun: HashSet<u64, BuildHasherDefault<Same>>,
     highest: Option<RunId>,
+}
+
+/// What is a hash already needs no other.
+#[derive(Default)]
+struct Same(u64);
+
+impl Hasher for Same {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 = bytes.first_chunk().copied().map_or(0, u64::from_le_bytes);
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
 }
 
 impl Claims {
@@ -40,7 +58,10 @@ impl Claims {
         let hash = self.hasher.hash_one((tenant, run));
         if self.recent.begun.len() >= MOST {
             self.floor = self.floor.max(self.older.highest);
-            self.older = std::mem::take(&mut self.recent);
+            // In the memory of the one before it: a table that grows anew each time is hashed anew each time.
+            std::mem::swap(&mut self.older, &mut self.recent);
+            self.recent.begun.clear();
+            self.recent.highest = None;
         }
         let is_new = Some(run) > self.floor && !self.older.begun.contains(&hash);
         self.recent.highest = self.recent.highest.max(Some(run));

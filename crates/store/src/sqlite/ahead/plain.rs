@@ -10,6 +10,7 @@ use schema::{Digest, Id, Prefix, Seq, Timestamp};
 
 use super::super::cache::PreparedEntry;
 use super::super::event::{self, Prepared, PreparedAppend};
+use super::super::likeness::Likenesses;
 use crate::cache::{CacheHeld, CacheKind, CacheRow};
 use crate::commit::Settle;
 use crate::meter::{MeterKey, ReservationId, Settlement};
@@ -92,7 +93,7 @@ fn place(out: &mut Vec<u8>, kind: CacheKind, key: &Digest) {
 pub(super) type Unreadable = String;
 
 /// The commit that a record holds.
-pub(super) fn decode(bytes: &[u8]) -> Result<Prepared, Unreadable> {
+pub(super) fn decode(bytes: &[u8], likenesses: &Likenesses) -> Result<Prepared, Unreadable> {
     let mut reader = Reader(bytes);
     let tenant = reader.id()?;
     let mut commit = Prepared::empty(tenant);
@@ -110,7 +111,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Prepared, Unreadable> {
             return Err(wrong(&"it has no events"));
         }
         let kept = Kept { body, sealed };
-        commit.appends.push(PreparedAppend::of(tenant, &events, settle, kept, subject));
+        commit.appends.push(PreparedAppend::of(tenant, &events, settle, kept, subject, likenesses));
     }
     for _ in 0..reader.length()? {
         let text = reader.text()?;

@@ -10,7 +10,9 @@ use rusqlite::{Connection, params};
 use schema::{RunId, TenantId};
 
 use super::super::event::{self, Prepared};
+use super::super::likeness::Likenesses;
 use super::super::memory::Memory;
+use super::super::often::Statements;
 use super::super::row::{Sql, unavailable};
 use super::super::writer::WriteError;
 use super::super::{Durability, OpenError, connect, own, pool, room, run, wal};
@@ -51,9 +53,9 @@ pub(super) fn recover(connection: &Connection, path: &Path) -> Result<(Name, u64
         tracing::warn!(what, "commits were lost, as they are when a machine loses its power");
     }
     let left = (read.first..).zip(&read.records).filter(|(number, _)| *number > applied);
-    let mut commits = Vec::new();
+    let (mut commits, likenesses) = (Vec::new(), Likenesses::default());
     for (number, body) in left {
-        let decoded = plain::decode(body);
+        let decoded = plain::decode(body, &likenesses);
         commits.push(decoded.map_err(|what| {
             StoreError::Damaged(format!("commit {number} in its journal cannot be read: {what}"))
         })?);
@@ -67,12 +69,14 @@ pub(super) fn recover(connection: &Connection, path: &Path) -> Result<(Name, u64
 
 fn apply(connection: &Connection, commits: &[Prepared], newest: u64) -> Result<(), StoreError> {
     let transaction = connection.unchecked_transaction().map_err(unavailable)?;
-    let mut memory = Memory::default();
+    let (mut memory, mut statements) = (Memory::default(), Statements::new(&transaction));
     for commit in commits {
         if !is_there(&transaction, commit).map_err(unavailable)? {
-            event::write(&transaction, &mut memory, commit).map_err(not_refused)?;
+            event::write(&mut statements, &mut memory, commit).map_err(not_refused)?;
         }
     }
+    // They borrow the transaction.
+    drop(statements);
     let end = || {
         memory.write(&transaction)?;
         mark::put(&transaction, newest)?;
@@ -186,7 +190,7 @@ pub(in super::super) fn apply_left(path: &Path) -> Result<(), StoreError> {
 /// # Errors
 /// [`StoreError::Damaged`], if they are not.
 pub fn read_journal_record(bytes: &[u8]) -> Result<(), StoreError> {
-    plain::decode(bytes).map(drop).map_err(StoreError::Damaged)
+    plain::decode(bytes, &Likenesses::default()).map(drop).map_err(StoreError::Damaged)
 }
 
 /// How many commits a journal holds whose bytes are these.
