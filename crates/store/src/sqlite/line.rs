@@ -275,7 +275,7 @@ mod tests {
             };
             let line = Line::of(TenantId::NIL, RUN, &outline, None);
             prop_assert_eq!(&line.text, &Line::of_row(TenantId::NIL, &row, None).text);
-            prop_assert_eq!(read(&line).unwrap().0, row.clone());
+            prop_assert_eq!(&read(&line).unwrap().0, &row);
             prop_assert_eq!(outline.traits().owned(), Traits::of(&row));
             let likeness = super::super::likeness::Likeness::of(Traits::of(&row));
             prop_assert_eq!(likeness.sums(&outline.adds()), wanted);

@@ -4,10 +4,6 @@
 //! texts: the salt before a value, with or without one of the names that the runtime gives to fields, and a digest. What has
 //! none of them is as it was: a segment from before they were used reads the same.
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
-
-use foldhash::fast::FixedState;
 use ledger::{Spot, Transcript};
 
 /// A salt, and that its value follows.
@@ -86,9 +82,49 @@ const NAMES: [&str; 62] = [
     "rating",
 ];
 
-/// Nobody but us names what is looked up here.
-static NUMBERS: LazyLock<HashMap<&[u8], u8, FixedState>> =
-    LazyLock::new(|| NAMES.iter().map(|name| name.as_bytes()).zip(0..).collect());
+/// Where the numbers of names are looked for, in a table that is mostly empty: every field of every run is looked up.
+static NUMBERS: [u8; 256] = numbers();
+
+/// No number.
+const NONE: u8 = u8::MAX;
+
+const fn numbers() -> [u8; 256] {
+    let (mut numbers, mut number) = ([NONE; 256], 0);
+    while number < NAMES.len() {
+        let mut at = place(NAMES[number].as_bytes());
+        while numbers[at] != NONE {
+            at = (at + 1) % 256;
+        }
+        numbers[at] = number as u8;
+        number += 1;
+    }
+    numbers
+}
+
+/// Where the search for a name begins.
+const fn place(name: &[u8]) -> usize {
+    match name {
+        [] => 0,
+        [first, .., last] => {
+            let middle = name[name.len() / 2] as usize;
+            (name.len() * 3 + *first as usize * 5 + *last as usize * 17 + middle * 37) % 256
+        }
+        [only] => *only as usize,
+    }
+}
+
+/// The number of a name.
+fn number(name: &[u8]) -> Option<u8> {
+    let mut at = place(name);
+    loop {
+        let number = NUMBERS[at];
+        // There are fewer names than places, so an empty one is met.
+        if NAMES.get(usize::from(number))?.as_bytes() == name {
+            return Some(number);
+        }
+        at = (at + 1) % 256;
+    }
+}
 
 /// A text as it is kept, of which it is known what stands where.
 pub(super) fn pack_known(transcript: &Transcript) -> Vec<u8> {
@@ -101,8 +137,7 @@ pub(super) fn pack_known(transcript: &Transcript) -> Vec<u8> {
             Spot::Hash { at, hash } => {
                 // `"HASH"`
                 out.extend_from_slice(&text[from..at - 1]);
-                out.push(DIGEST);
-                out.extend_from_slice(hash.as_bytes());
+                push_digest(&mut out, hash.as_bytes());
                 from = at + 65;
             }
             Spot::Field { name, at, salt } => {
@@ -111,18 +146,22 @@ pub(super) fn pack_known(transcript: &Transcript) -> Vec<u8> {
                 let behind_name = at - BEFORE_SALT.len();
                 let value = at + 32 + BEHIND_SALT.len();
                 let named = &text[name + 1..behind_name - "\":".len()];
-                match NUMBERS.get(named) {
-                    Some(number) => out.extend_from_slice(&[NAMED, *number]),
+                match number(named) {
+                    Some(number) => {
+                        let mut said = [NAMED; 18];
+                        said[1] = number;
+                        said[2..].copy_from_slice(salt.as_bytes());
+                        out.extend_from_slice(&said);
+                    }
                     None => {
                         out.extend_from_slice(&text[*name..behind_name]);
                         out.push(SALT);
+                        out.extend_from_slice(salt.as_bytes());
                     }
                 }
-                out.extend_from_slice(salt.as_bytes());
                 from = value;
                 if let Some((digest, behind)) = digest(&text[value..]) {
-                    out.push(DIGEST);
-                    out.extend_from_slice(&digest);
+                    push_digest(&mut out, &digest);
                     from = text.len() - behind.len();
                 }
             }
@@ -130,6 +169,12 @@ pub(super) fn pack_known(transcript: &Transcript) -> Vec<u8> {
     }
     out.extend_from_slice(&text[from..]);
     out
+}
+
+fn push_digest(out: &mut Vec<u8>, digest: &[u8; 32]) {
+    let mut said = [DIGEST; 33];
+    said[1..].copy_from_slice(digest);
+    out.extend_from_slice(&said);
 }
 
 /// The text as it is kept.
@@ -181,7 +226,7 @@ fn digest(from: &[u8]) -> Option<([u8; 32], &[u8])> {
 fn name(text: &[u8]) -> Option<(u8, usize)> {
     let named = text.strip_suffix(b"\":")?;
     let quote = named.iter().rposition(|byte| *byte == b'"')?;
-    Some((*NUMBERS.get(&named[quote + 1..])?, text.len() - quote))
+    Some((number(&named[quote + 1..])?, text.len() - quote))
 }
 
 /// What hexadecimal digits stand for, in small letters as they are always written.
@@ -308,7 +353,8 @@ mod tests {
 
     #[test]
     fn names_have_one_number_each() {
-        assert_eq!(NUMBERS.len(), NAMES.len());
+        assert!(NAMES.iter().zip(0..).all(|(name, place)| number(name.as_bytes()) == Some(place)));
+        assert_eq!([number(b""), number(b"x"), number(b"of tomorrow")], [None; 3]);
     }
 
     #[test]
