@@ -251,7 +251,8 @@ fn background(
 async fn run_both(server: Server, background: Option<Background>, stop: Stop, drain: Drain) -> usize {
     tokio::spawn(async {
         tokio::time::sleep(STARTED).await;
-        tracing::debug!(kilobytes = given_back::give_back(), "gave back what only starting needed");
+        let kilobytes = given_back::give_back();
+        tracing::debug!(kilobytes, "gave back what only starting needed");
     });
     let working = background.map(|background| tokio::spawn(work(background, stop.clone())));
     let cut = server.run(stop.requested(), drain).await;
