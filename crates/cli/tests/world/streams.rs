@@ -165,6 +165,10 @@ pub(crate) fn count(address: &str) -> (usize, usize) {
         assert_eq!(page.status, 200, "{}", String::from_utf8_lossy(&page.body));
         let page = page.json();
         for run in page["runs"].as_array().unwrap() {
+            // What is learned of the calls meanwhile is on record as well, and nobody's call.
+            if run["kind"] == "audit" {
+                continue;
+            }
             ended += usize::from(run["status"] != "running");
             cancelled += usize::from(run["status"] == "cancelled");
         }
