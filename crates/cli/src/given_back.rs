@@ -1,7 +1,7 @@
 //! What only starting needed is given back.
 //!
 //! Starting runs code that serving never comes back to: it reads settings, builds tables and looks over the database. Its pages stay mapped,
-//! a third of all that an idle process holds. They are the file's own, so letting go of them loses nothing: what is wanted again is mapped
+//! half of all that an idle process holds. They are the file's own, so letting go of them loses nothing: what is wanted again is mapped
 //! again, from the system's cache of files.
 
 #[cfg(target_os = "linux")]

@@ -56,7 +56,7 @@ pub fn guess_request(request: &Request) -> u64 {
     measure(request, guess).0
 }
 
-/// How many samples of a text are taken, and how long each is; what is hardly longer than all of them is counted.
+/// How many samples of a text are taken, and how long each is; what is no longer than all of them is counted.
 const SAMPLES: usize = 8;
 const SAMPLE: usize = 40;
 
