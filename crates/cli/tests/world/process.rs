@@ -66,10 +66,11 @@ impl Process {
         Self { child, stdout, log, announced: announced.trim_end().to_owned() }
     }
 
-    /// What of its memory is in use, in KiB.
+    /// What it holds in memory of its own, in KiB. Pages of its program are left out: the system maps and drops them as it likes, and a
+    /// process lets go of them itself once it has started.
     pub(crate) fn memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
         line.split_whitespace().next().unwrap().parse().unwrap()
     }
 
