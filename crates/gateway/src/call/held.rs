@@ -58,7 +58,7 @@ pub(crate) async fn find(
 
 /// Gives it. The calls in it are judged again: each that needs an approval must have one, and uses it up.
 pub(crate) async fn answer(
-    mut open: OpenRun,
+    mut open: Box<OpenRun>,
     tongue: Tongue,
     held: HeldAnswer,
     stream: bool,

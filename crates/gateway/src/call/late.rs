@@ -20,7 +20,7 @@ use crate::store_watch::out_of_reach;
 /// How long after the store seems to be back a write that failed is tried again.
 const REST: Duration = Duration::from_millis(100);
 
-/// A run that is over, with all that its record takes.
+/// A run that is over, with all that its record takes. In a box, because that is large.
 pub(crate) struct Over {
     pub(crate) opening: Arc<Opening>,
     pub(crate) ending: Ending,
@@ -30,7 +30,7 @@ pub(crate) struct Over {
 }
 
 /// Writes it down. If the store is out of reach, the caller is told, and it is written later.
-pub(crate) async fn record(app: &App, mut over: Over) -> Result<(), ApiError> {
+pub(crate) async fn record(app: &App, mut over: Box<Over>) -> Result<(), ApiError> {
     let Err(error) = write(app, &mut over).await? else { return Ok(()) };
     if out_of_reach(&error) {
         app.store_watch.lost();
@@ -41,7 +41,7 @@ pub(crate) async fn record(app: &App, mut over: Over) -> Result<(), ApiError> {
 }
 
 /// Tries until it is there.
-async fn record_later(app: App, mut over: Over) {
+async fn record_later(app: App, mut over: Box<Over>) {
     let run = over.opening.run;
     loop {
         app.store_watch.back().await;

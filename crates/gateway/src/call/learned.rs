@@ -57,7 +57,7 @@ pub(crate) fn is_recorded_as_it_is(open: &mut OpenRun, text: &str) -> bool {
 
 /// Answers with the program.
 pub(crate) async fn answer(
-    mut open: OpenRun,
+    mut open: Box<OpenRun>,
     tongue: Tongue,
     offered: Box<Offered>,
     stream: bool,

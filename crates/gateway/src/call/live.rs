@@ -34,7 +34,7 @@ pub(super) enum Heard<'r> {
 
 /// Asks, answers, records. Asking a model is an effect, so it takes leave to be done.
 pub(crate) async fn answer(
-    mut open: OpenRun,
+    mut open: Box<OpenRun>,
     tongue: Tongue,
     permit: &EffectPermit,
     headers: &HeaderMap,
@@ -270,7 +270,7 @@ pub(super) fn own(bytes: Bytes) -> Response {
 
 /// The built-in provider answers.
 async fn pretend(
-    mut open: OpenRun,
+    mut open: Box<OpenRun>,
     tongue: Tongue,
     _permit: &EffectPermit,
     asked: &Asked,

@@ -198,7 +198,7 @@ async fn begin(
     app: &App,
     caller: Caller,
     beginning: Beginning<'_>,
-) -> Result<(OpenRun, Option<EffectPermit>), ApiError> {
+) -> Result<(Box<OpenRun>, Option<EffectPermit>), ApiError> {
     let Beginning { kind, wire, action, model, body, seen, request, headers } = beginning;
     let Seen { recorded, lexicon, labels, barred, signals, .. } = seen;
     let trace = Trace::of(headers);

@@ -36,6 +36,8 @@ const AFTER_THE_REST: Duration = Duration::from_millis(100);
 
 /// A run that has begun. Dropped before it is ended, it is recorded as cancelled, with the usage so far: the caller hung
 /// up, and still owes what was asked in its name.
+///
+/// It is handed on in a box: it is large, and a future to which it is handed as it is has room for it twice.
 pub(crate) struct OpenRun {
     pub(crate) app: App,
     pub(crate) opening: Arc<Opening>,
@@ -125,10 +127,10 @@ impl OpenRun {
         (request, request_recorded): (Arc<Request>, Arc<Value>),
         trace: &Trace,
         explanation: RouteExplanation,
-    ) -> Self {
+    ) -> Box<Self> {
         let span =
             if telemetry::context::is_exported() { span_of(&opening, trace) } else { tracing::Span::none() };
-        Self {
+        Box::new(Self {
             app: app.clone(),
             span,
             opening: Arc::new(opening),
@@ -150,7 +152,7 @@ impl OpenRun {
             wanted: Vec::new(),
             lead: None,
             ended: false,
-        }
+        })
     }
 
     /// What was asked.
@@ -186,12 +188,12 @@ impl OpenRun {
     }
 
     /// Ends the run. It is on the disk when the recording is done, which goes on though nobody waits for it.
-    pub(crate) fn end(mut self, end: End) -> Recording {
+    pub(crate) fn end(mut self: Box<Self>, end: End) -> Recording {
         self.record(end)
     }
 
     /// Ends the run because policy does not let it go on.
-    pub(crate) async fn block(self) -> ApiError {
+    pub(crate) async fn block(self: Box<Self>) -> ApiError {
         let (run, verdict) = (self.opening.run, self.opening.judged.verdict.clone());
         let approval = self.opening.judged.question.as_ref().map(|question| question.id);
         match self.end(End::Blocked).await {
@@ -201,7 +203,7 @@ impl OpenRun {
     }
 
     /// Ends the run with an error. What is returned is for the caller: that error, or that it could not be recorded.
-    pub(crate) async fn fail(mut self, error: ApiError) -> ApiError {
+    pub(crate) async fn fail(mut self: Box<Self>, error: ApiError) -> ApiError {
         let error = error.discreet(&self.discretion());
         let (code, message) = error.in_brief();
         if error.may_be_billed() {
@@ -234,7 +236,7 @@ impl OpenRun {
     }
 
     /// Ends the run without its answer, because something in it must not leave.
-    pub(crate) async fn bar(mut self, Barred(name): Barred, answer: &Answer) -> ApiError {
+    pub(crate) async fn bar(mut self: Box<Self>, Barred(name): Barred, answer: &Answer) -> ApiError {
         let run = self.opening.run;
         let asking = Asking {
             action: Action::model_answer(),
@@ -352,14 +354,14 @@ impl OpenRun {
         };
         let tasks = app.tasks.clone();
         let is_cancelled = status == RunStatus::Cancelled;
+        let refused =
+            record::judgements(&opening, &ending).any(|judged| judged.verdict.effect != Effect::Allow);
+        let over = Box::new(Over { opening: opening.clone(), ending, lexicon, looked });
         let work = Box::pin(async move {
             if is_cancelled {
                 tokio::time::sleep(AFTER_THE_REST).await;
             }
-            let refused =
-                record::judgements(&opening, &ending).any(|judged| judged.verdict.effect != Effect::Allow);
-            let written =
-                late::record(&app, Over { opening: opening.clone(), ending, lexicon, looked }).await;
+            let written = late::record(&app, over).await;
             if refused {
                 // Trust falls at once, not when what was read of it is old.
                 let Caller { tenant, agent, .. } = &opening.caller;

@@ -15,7 +15,7 @@ use super::wanted::holds_back;
 use crate::error::ApiError;
 
 pub(crate) async fn answer(
-    open: OpenRun,
+    open: Box<OpenRun>,
     tongue: Tongue,
     recalled: Recalled,
     stream: bool,
@@ -29,7 +29,7 @@ pub(crate) async fn answer(
 
 /// Tells an answer that is on record, as if it came now.
 pub(crate) async fn tell(
-    mut open: OpenRun,
+    mut open: Box<OpenRun>,
     tongue: Tongue,
     answer: Answer,
     saved: Saved,

@@ -45,7 +45,7 @@ pub(crate) struct Relay {
     screen: Screen,
     /// How long nothing has come while something waits: the time that is left, or that it is over.
     lull: Option<Option<Pin<Box<Sleep>>>>,
-    run: Option<OpenRun>,
+    run: Option<Box<OpenRun>>,
     saved: Saved,
     /// Whether calls are kept back until all of them were judged.
     holds_calls: bool,
@@ -73,7 +73,7 @@ enum State {
 }
 
 impl Relay {
-    pub(crate) fn new(source: Source, voice: Voice, tongue: Tongue, run: OpenRun, saved: Saved) -> Self {
+    pub(crate) fn new(source: Source, voice: Voice, tongue: Tongue, run: Box<OpenRun>, saved: Saved) -> Self {
         let screen = Screen::new(run.discretion(), run.observes());
         Self {
             source,

@@ -72,12 +72,12 @@ pub(crate) async fn holds_back(
 
 impl OpenRun {
     /// Ends the run with an answer, if the caller may have it. It is on the disk when this returns.
-    pub(crate) async fn answered(mut self, answer: &Answer, saved: Saved) -> Result<(), ApiError> {
+    pub(crate) async fn answered(mut self: Box<Self>, answer: &Answer, saved: Saved) -> Result<(), ApiError> {
         let calls = calls(answer);
         if !calls.is_empty() {
-            match self.judge_all(calls).await {
+            match Box::pin(self.judge_all(calls)).await {
                 Ok(wanted) => self.wanted = wanted,
-                Err(error) => return Err(self.fail(error).await),
+                Err(error) => return Err(Box::pin(self.fail(error)).await),
             }
         }
         let enforced = self.opening.caller.gateway_mode == GatewayMode::Enforce;

@@ -132,11 +132,15 @@ impl App {
         if caller.gateway_mode == GatewayMode::Observe {
             return Ok((verdict, None));
         }
-        let verdict = self.with_approvals(caller, asking, policies, facts, verdict).await?;
         if verdict.effect != Effect::Ask {
             return Ok((verdict, None));
         }
-        let question = self.question(caller, asking, &verdict, &policies.set).await?;
+        // In boxes: few are asked of people, and every judgement would take the room that this needs.
+        let verdict = Box::pin(self.with_approvals(caller, asking, policies, facts, verdict)).await?;
+        if verdict.effect != Effect::Ask {
+            return Ok((verdict, None));
+        }
+        let question = Box::pin(self.question(caller, asking, &verdict, &policies.set)).await?;
         Ok((verdict, Some(question)))
     }
 
@@ -168,7 +172,8 @@ impl App {
             .filter_map(|exception| exception.for_whom(&caller.app, &caller.agent, asking.now))
             .collect();
         if let Some(remote) = &self.remote {
-            facts.remote = Some(remote.ask(&facts, asking.action.as_str(), asking.run).await);
+            // Few ask over the network, and what that takes is large.
+            facts.remote = Some(Box::pin(remote.ask(&facts, asking.action.as_str(), asking.run)).await);
         }
         Ok(facts)
     }

@@ -105,7 +105,8 @@ impl Berth {
         loop {
             let (made, new) = match lanes.there_is(self.lane) {
                 Some(made) => (made, false),
-                None => lanes.make(self.lane, request.uri()).await?,
+                // In a box: few calls make one, and every call would take the room that a handshake needs.
+                None => Box::pin(lanes.make(self.lane, request.uri())).await?,
             };
             let unsent = match lanes.send(request, made).await {
                 Ok(answer) => return Ok(answer),
