@@ -1,7 +1,8 @@
 //! Moving the write-ahead log into the database, without making anybody wait for the disk.
 //!
-//! A thread of its own copies what has been committed while commits go on. It can never quite catch up with a busy writer,
-//! so the writer copies the last bit itself, between two batches; the log then starts again from its beginning.
+//! A thread of its own copies what has been committed while commits go on, again and again until little is left. It can never
+//! quite catch up with a busy writer, so the writer copies the last bit itself, between two batches; the log then starts again
+//! from its beginning. Whatever the writer copies it also waits for on the disk, and everybody waits for the writer.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,6 +16,11 @@ use rusqlite::Connection;
 const BEGIN: u32 = 16 << 20;
 /// At this many the writer copies everything itself, however long that takes: the log must not grow without end.
 const ENOUGH: u32 = 128 << 20;
+
+/// With no more than this left to copy, the writer is not kept for long.
+const LITTLE: u32 = 512 << 10;
+/// A disk that is no faster than the writer never comes to that.
+const ROUNDS: usize = 6;
 
 const COPY: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 
@@ -35,12 +41,13 @@ impl Checkpointer {
     /// Takes over from SQLite's own checkpoints, which run inside the commit that crosses a limit.
     pub(super) fn start(writer: &mut Connection, path: &Path) -> rusqlite::Result<Self> {
         let pages = Arc::new(AtomicU32::new(0));
-        let counted = pages.clone();
+        let (counted, logged) = (pages.clone(), pages.clone());
         writer.wal_hook(Some(move |_: &mut rusqlite::hooks::Wal, count: i32| {
             counted.store(u32::try_from(count).unwrap_or(0), Ordering::Relaxed);
             Ok(())
         }))?;
         let page: u32 = writer.pragma_query_value(None, "page_size", |row| row.get(0))?;
+        let page = page.max(1);
         let connection = Connection::open(path)?;
         connection.busy_timeout(std::time::Duration::from_secs(10))?;
         let (busy, copied) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
@@ -48,15 +55,20 @@ impl Checkpointer {
         let done = (busy.clone(), copied.clone());
         let copy = move || {
             while asked.recv().is_ok() {
-                // Whatever is in the way now, the log still has it all; the writer meets the same and tells.
-                let _ = run(&connection);
+                for _ in 0..ROUNDS {
+                    // Whatever is in the way now, the log still has it all; the writer meets the same and tells.
+                    let Ok(copied) = run(&connection) else { break };
+                    if logged.load(Ordering::Relaxed).saturating_sub(copied) <= LITTLE / page {
+                        break;
+                    }
+                }
                 done.1.store(true, Ordering::Release);
                 done.0.store(false, Ordering::Release);
             }
         };
         // Without a thread the writer does all of it, when the log is long enough.
         let _ = thread::Builder::new().name("punk-checkpoint".into()).spawn(copy);
-        Ok(Self { pages, page: page.max(1), begin, busy, copied })
+        Ok(Self { pages, page, begin, busy, copied })
     }
 
     /// Whether [`Checkpointer::step`] has something to do.
@@ -91,6 +103,7 @@ pub(super) fn empty(path: &Path) -> rusqlite::Result<()> {
     connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
 }
 
-fn run(connection: &Connection) -> rusqlite::Result<()> {
-    connection.query_row(COPY, [], |_| Ok(()))
+/// Copies what it can. How many of the log's pages are copied then.
+fn run(connection: &Connection) -> rusqlite::Result<u32> {
+    connection.query_row(COPY, [], |row| row.get::<_, i64>(2)).map(|pages| u32::try_from(pages).unwrap_or(0))
 }
