@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 use store::{Append, Commit, Settle};
 
 /// As in the `punk` binary.
+#[cfg(unix)]
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// Events in the append of a whole request.
 pub(crate) const EVENTS: usize = 6;
