@@ -5,7 +5,7 @@
 //! about is the business of `learning`.
 //!
 //! Start at `program/mod.rs` for the language and `program/run.rs` for the interpreter; `classify/` and `tag/` are its learned
-//! forms, `meaning/` knows what words are about, `normal.rs` reads numbers, money and dates, `fingerprint/` says which requests are
+//! forms, `meaning/` knows what texts are about, `normal.rs` reads numbers, money and dates, `fingerprint/` says which requests are
 //! alike.
 //!
 //! - Programs are total and deterministic, within bounds of steps, depth and bytes (`tests/properties.rs`, `fuzz/fuzz_targets/artifact.rs`).

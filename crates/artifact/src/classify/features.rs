@@ -1,4 +1,4 @@
-//! What a classifier sees of a text: hashes of word and letter n-grams, weighed by how rare they are, and what its words are about.
+//! What a classifier sees of a text: hashes of word and letter n-grams, weighed by how rare they are, and what it is about.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;

@@ -25,6 +25,9 @@ pub const fn rows_of(features: usize) -> usize {
     features + DIMENSIONS + 1
 }
 
+/// How long a meaning is beside words and letters, which together have length one: it says more than they do.
+const MEANING: f32 = 1.5;
+
 /// The rows of `rows` that `vector` touches, with what they are multiplied by. The constant comes last.
 pub fn touched(vector: &Vector, rows: usize) -> impl Iterator<Item = (usize, f32)> + use<'_> {
     let features = rows.saturating_sub(DIMENSIONS + 1);
@@ -33,8 +36,12 @@ pub fn touched(vector: &Vector, rows: usize) -> impl Iterator<Item = (usize, f32
         .iter()
         .map(|(place, value)| (*place as usize, *value))
         .filter(move |(place, _)| *place < features);
-    let meaning =
-        vector.meaning.iter().take(DIMENSIONS).enumerate().map(move |(at, value)| (features + at, *value));
+    let meaning = vector
+        .meaning
+        .iter()
+        .take(DIMENSIONS)
+        .enumerate()
+        .map(move |(at, value)| (features + at, MEANING * *value));
     places.chain(meaning).chain([(rows.saturating_sub(1), 1.0)])
 }
 

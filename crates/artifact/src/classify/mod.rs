@@ -34,6 +34,8 @@ pub struct Classifier {
     /// The n-grams that are known.
     pub vocabulary: Vocabulary,
     /// The first learner.
+    // By another name than when meanings were another model's: weights for those would answer, and wrongly.
+    #[serde(rename = "scores")]
     pub linear: Linear,
     /// The second learner, and what open-set rejection goes by.
     pub support: Support,

@@ -29,8 +29,8 @@ pub struct Nearness {
     pub vote: f32,
 }
 
-/// How many numbers of a meaning neighbours are found by: the first ones say most, and every sample is looked at.
-const MAIN: usize = 64;
+/// How many numbers of a meaning neighbours are found by: all of them.
+const MAIN: usize = 128;
 /// The steps of a number from zero to one.
 const STEPS: f32 = 127.0;
 
@@ -88,7 +88,14 @@ impl Support {
 
 /// What two directions have in common, in squared steps.
 fn common(left: &[i16; MAIN], right: &[i8; MAIN]) -> i32 {
-    left.iter().zip(right).map(|(left, right)| i32::from(*left) * i32::from(i16::from(*right))).sum()
+    // Sixteen sums side by side: the compiler makes of them the one instruction that multiplies and adds pairs.
+    let mut sums = [0_i32; 16];
+    for (left, right) in left.as_chunks::<16>().0.iter().zip(right.as_chunks::<16>().0) {
+        for (sum, (left, right)) in sums.iter_mut().zip(left.iter().zip(right)) {
+            *sum += i32::from(*left) * i32::from(i16::from(*right));
+        }
+    }
+    sums.iter().sum()
 }
 
 /// The main part of what a text is about, with length one, in steps; zero where nothing is known.
