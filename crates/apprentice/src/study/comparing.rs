@@ -13,6 +13,8 @@ use crate::study::outcome::Negative;
 /// How strange a request is that the program can answer, and one that it cannot.
 pub(super) const USUAL: f64 = 0.0;
 const STRANGE: f64 = 1.0;
+/// What is told of a proof that rests on a replay.
+const BY_REPLAY: &str = ", by what is recorded";
 
 impl Study {
     /// Somebody corrected an answer.
@@ -113,7 +115,10 @@ impl Study {
         let was = made.course.stage();
         made.course.compared(agreed, expected);
         made.compared(lesson, Occasion::Shadow, version, agreed);
-        self.looked_at(was, "", (lesson.run, lesson.at), out);
+        // The first look at a replay goes on in the shadow: what it proves rests on what is recorded too.
+        let rests_on_replay = made.course.stage() == Stage::Eligible && made.course.proof().number == 0;
+        let how = if rests_on_replay { BY_REPLAY } else { "" };
+        self.looked_at(was, how, (lesson.run, lesson.at), out);
     }
 
     /// The version in force was tried on what is recorded, each run judged as if it had never been learned.
@@ -121,7 +126,7 @@ impl Study {
         let Some(made) = &mut self.artifact else { return };
         let was = made.course.stage();
         made.course.replayed(replay);
-        self.looked_at(was, ", by what is recorded", place, out);
+        self.looked_at(was, BY_REPLAY, place, out);
     }
 
     /// Tells whether a comparison, made `how`, has brought the artifact before its gates or back.
