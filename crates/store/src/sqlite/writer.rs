@@ -453,6 +453,8 @@ impl SqliteWriter {
                 break;
             }
             self.bring(&more)?;
+            // What goes into the log now, nobody waits for at the commit; a page that all of them share goes there twice.
+            self.connection.cache_flush()?;
             done += more.len();
         }
         let closing = ahead.closing();
