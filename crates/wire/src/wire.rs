@@ -97,9 +97,21 @@ impl Wire {
     #[must_use]
     pub fn write_answer(self, answer: &Answer, stamp: &Stamp) -> Value {
         match self {
-            Self::Chat => chat::write_answer(answer, stamp),
+            Self::Chat => serde_json::to_value(chat::Told::of(answer, stamp)).unwrap_or_default(),
             Self::Messages => messages::write_answer(answer, stamp),
             Self::Responses => responses::write_answer(answer, stamp),
+        }
+    }
+
+    /// The same as a text.
+    #[must_use]
+    pub fn answer_text(self, answer: &Answer, stamp: &Stamp) -> Vec<u8> {
+        // An answer is JSON already; writing it out cannot fail.
+        match self {
+            Self::Chat => serde_json::to_vec(&chat::Told::of(answer, stamp)).unwrap_or_default(),
+            Self::Messages | Self::Responses => {
+                serde_json::to_vec(&self.write_answer(answer, stamp)).unwrap_or_default()
+            }
         }
     }
 

@@ -19,10 +19,10 @@ use wire::embeddings::{self, Embed, EmbedInput};
 use wire::{Message, Part, Request, Role, Wire, splice};
 
 use super::asked::{read_bytes, read_json, refused};
-use super::live::{own, told, unanswered};
+use super::live::{told, unanswered};
 use super::open_run::{End, OpenRun};
 use super::record::{ModelCall, Saved};
-use super::tongue::signed;
+use super::tongue::{own, signed};
 use super::{Beginning, begin, look};
 use crate::app::App;
 use crate::error::ApiError;

@@ -3,7 +3,7 @@
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use governance::EffectPermit;
-use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
+use http::header::{CONTENT_TYPE, HeaderMap};
 use providers::mock;
 use providers::upstream::{Fault, Next, Prepared, Reply, UpstreamError};
 use wire::{Answer, Delta, Failure, FailureKind, Wire};
@@ -15,7 +15,7 @@ use super::recall;
 use super::record::{ModelCall, Saved};
 use super::relay::{Relay, Voice, says_something};
 use super::source::{Ear, Heard as Overheard, Source};
-use super::tongue::{Tongue, signed, streamed};
+use super::tongue::{Tongue, own, signed, streamed};
 use super::wanted::holds_back;
 use crate::error::{ApiError, FromUpstream};
 
@@ -261,11 +261,6 @@ fn retold(open: &OpenRun, bytes: &Bytes) -> Bytes {
     let mut body: serde_json::Value = serde_json::from_slice(bytes).unwrap_or_default();
     let _ = open.discretion().reveal_value(&mut body, &open.lexicon);
     Bytes::from(body.to_string())
-}
-
-/// The upstream's own bytes.
-pub(super) fn own(bytes: Bytes) -> Response {
-    ([(CONTENT_TYPE, HeaderValue::from_static("application/json"))], bytes).into_response()
 }
 
 /// The built-in provider answers.

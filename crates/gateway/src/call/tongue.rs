@@ -1,7 +1,7 @@
 //! How a caller is spoken to: its wire, and what an answer says of itself there.
 
-use axum::Json;
 use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderName, HeaderValue};
 use schema::{Route, RunId, Timestamp};
@@ -35,7 +35,7 @@ impl Tongue {
 
     /// The answer as this caller reads it.
     pub(crate) fn tell(&self, answer: &Answer) -> Response {
-        Json(self.wire.write_answer(answer, &self.stamp_of(&answer.model))).into_response()
+        own(self.wire.answer_text(answer, &self.stamp_of(&answer.model)).into())
     }
 
     /// Who tells a stream to this caller.
@@ -56,6 +56,11 @@ impl Tongue {
         }
         stamp
     }
+}
+
+/// An answer that is written out already, ours or the upstream's own.
+pub(super) fn own(bytes: Bytes) -> Response {
+    ([(CONTENT_TYPE, HeaderValue::from_static("application/json"))], bytes).into_response()
 }
 
 /// A stream as a response.

@@ -1,11 +1,11 @@
 //! Answers, both ways.
 
 use schema::Usage;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use crate::answer::{Answer, Choice, Stop};
 use crate::part::{Part, ToolCall};
-use crate::wire::{Broken, Stamp};
+use crate::wire::Broken;
 
 pub(crate) fn read_answer(body: &Value) -> Result<Answer, Broken> {
     if let Some(error) = body.get("error").filter(|error| !error.is_null()) {
@@ -155,25 +155,6 @@ pub(super) fn read_usage(usage: &Value) -> Option<Usage> {
     })
 }
 
-pub(super) fn write_usage(usage: &Usage) -> Value {
-    json!({
-        "prompt_tokens": usage.input_tokens,
-        "completion_tokens": usage.output_tokens,
-        "total_tokens": usage.input_tokens.saturating_add(usage.output_tokens),
-        "prompt_tokens_details": {
-            "cached_tokens": usage.cache_read_tokens,
-            "cache_write_tokens": usage.cache_write_tokens.saturating_add(usage.cache_write_long_tokens),
-            "audio_tokens": 0,
-        },
-        "completion_tokens_details": {
-            "reasoning_tokens": usage.reasoning_tokens,
-            "audio_tokens": 0,
-            "accepted_prediction_tokens": 0,
-            "rejected_prediction_tokens": 0,
-        },
-    })
-}
-
 /// The kind of an error, and what it says.
 pub(crate) fn read_error(error: &Value) -> (String, String) {
     let word = |name: &str| match error.get(name)? {
@@ -184,55 +165,4 @@ pub(crate) fn read_error(error: &Value) -> (String, String) {
     let kind = word("type").or_else(|| word("code")).unwrap_or_else(|| "api_error".to_owned());
     let message = word("message").or_else(|| error.as_str().map(str::to_owned));
     (kind, message.unwrap_or_else(|| error.to_string()))
-}
-
-pub(crate) fn write_answer(answer: &Answer, stamp: &Stamp) -> Value {
-    let choices: Vec<Value> =
-        answer.choices.iter().enumerate().map(|(index, choice)| write_choice(index, choice)).collect();
-    let mut body = json!({
-        "id": format!("chatcmpl-{}", stamp.id),
-        "object": "chat.completion",
-        "created": stamp.created,
-        "model": stamp.model,
-        "choices": choices,
-    });
-    if let Some(usage) = &answer.usage {
-        body["usage"] = write_usage(usage);
-    }
-    body
-}
-
-fn write_choice(index: usize, choice: &Choice) -> Value {
-    let (mut content, mut refusal, mut thoughts) = (None::<String>, None::<String>, None::<String>);
-    let mut calls = Vec::new();
-    for part in &choice.parts {
-        match part {
-            Part::Text { text, .. } => content.get_or_insert_default().push_str(text),
-            Part::Refusal { text } => refusal.get_or_insert_default().push_str(text),
-            Part::Thinking { text, .. } if !text.is_empty() => {
-                thoughts.get_or_insert_default().push_str(text);
-            }
-            Part::ToolCall(call) => calls.push(json!({
-                "id": call.id,
-                "type": "function",
-                "function": { "name": call.name, "arguments": call.arguments },
-            })),
-            // A seal is of use only to the vendor that set it, and the rest is nothing that a model says.
-            _ => {}
-        }
-    }
-    let mut message = Map::new();
-    message.insert("role".to_owned(), json!("assistant"));
-    message.insert("content".to_owned(), json!(content));
-    message.insert("refusal".to_owned(), json!(refusal));
-    message.extend(thoughts.map(|text| ("reasoning_content".to_owned(), json!(text))));
-    if !calls.is_empty() {
-        message.insert("tool_calls".to_owned(), Value::Array(calls));
-    }
-    json!({
-        "index": index,
-        "message": message,
-        "logprobs": choice.logprobs,
-        "finish_reason": choice.stop.as_ref().map(write_stop),
-    })
 }

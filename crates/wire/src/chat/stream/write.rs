@@ -3,7 +3,8 @@
 use schema::Usage;
 use serde_json::{Value, json};
 
-use super::super::answer::{write_stop, write_usage};
+use super::super::answer::write_stop;
+use super::super::told::ToldUsage;
 use crate::delta::{Delta, Piece};
 use crate::error::Failure;
 use crate::sse;
@@ -80,7 +81,8 @@ impl Writer {
             return;
         }
         if let Some(usage) = self.usage.as_ref().filter(|_| self.include_usage) {
-            sse::write_frame(None, &format!(r#"{}],"usage":{}}}"#, self.lead, write_usage(usage)), out);
+            let usage = serde_json::to_string(&ToldUsage::of(usage)).unwrap_or_default();
+            sse::write_frame(None, &format!(r#"{}],"usage":{usage}}}"#, self.lead), out);
         }
         sse::write_frame(None, "[DONE]", out);
     }
