@@ -9,7 +9,13 @@ import { useCallback, useEffect, useRef, useState } from "../view.js";
  */
 export function useCell(cell) {
   const [, draw] = useState(0);
-  useEffect(() => cell.listen(() => draw((count) => count + 1)), [cell]);
+  const drawn = cell.value;
+  useEffect(() => {
+    const again = () => draw((count) => count + 1);
+    // Effects come after the page is painted: what changed until then was heard by nobody.
+    if (!Object.is(cell.value, drawn)) again();
+    return cell.listen(again);
+  }, [cell]);
   return cell.value;
 }
 

@@ -38,6 +38,18 @@ test("every empty page says what to do, accessibly", async () => {
   await watched.close();
 });
 
+test("a gateway that answers before the page is painted is heard", async () => {
+  const watched = await watchedPage(browser);
+  const { page } = watched;
+  // What follows a painting comes 35 ms late then, when the gateway has answered long ago.
+  await page.addInitScript(() => { globalThis.requestAnimationFrame = () => 0; });
+  for (let visit = 0; visit < 5; visit += 1) {
+    await page.goto(`${gateway.page}/?visit=${visit}#/runs`);
+    await page.getByRole("button", { name: "Key", exact: true }).waitFor({ timeout: 10_000 });
+  }
+  await watched.close();
+});
+
 test("who may not look is told so, in the gateway's words, and can look at the rest", async () => {
   await afternoon(gateway, { authorization: `Bearer ${KEY}` });
   const { json } = await gateway.call("POST", "/api/v1/keys", { name: "reader", scopes: ["read"] }, { authorization: `Bearer ${KEY}` });
