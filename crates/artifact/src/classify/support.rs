@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::features::Vector;
+use crate::meaning::{DIMENSIONS, products};
 use crate::packed;
 
 /// What each sample is about, and its label.
@@ -13,7 +14,7 @@ use crate::packed;
 pub struct Support {
     #[serde(with = "packed::whole")]
     labels: Vec<u32>,
-    /// [`MAIN`] numbers for each sample; zero where nothing is known.
+    /// [`DIMENSIONS`] numbers for each sample; zero where nothing is known.
     #[serde(with = "packed::small")]
     directions: Vec<i8>,
 }
@@ -29,8 +30,6 @@ pub struct Nearness {
     pub vote: f32,
 }
 
-/// How many numbers of a meaning neighbours are found by: all of them.
-const MAIN: usize = 128;
 /// The steps of a number from zero to one.
 const STEPS: f32 = 127.0;
 
@@ -62,9 +61,9 @@ impl Support {
         let own = direction(vector).map(i16::from);
         let (mut same, mut other) = (0, 0);
         let mut five = [(0, u32::MAX); 5];
-        let directions = self.directions.as_chunks::<MAIN>().0;
+        let directions = self.directions.as_chunks::<DIMENSIONS>().0;
         for (at, (direction, of)) in directions.iter().zip(&self.labels).enumerate() {
-            let near = common(&own, direction);
+            let near = products(&own, direction);
             let best = if *of == label { &mut same } else { &mut other };
             if near <= *best && near <= five[4].0 || Some(at) == except {
                 continue;
@@ -86,23 +85,11 @@ impl Support {
     }
 }
 
-/// What two directions have in common, in squared steps.
-fn common(left: &[i16; MAIN], right: &[i8; MAIN]) -> i32 {
-    // Sixteen sums side by side: the compiler makes of them the one instruction that multiplies and adds pairs.
-    let mut sums = [0_i32; 16];
-    for (left, right) in left.as_chunks::<16>().0.iter().zip(right.as_chunks::<16>().0) {
-        for (sum, (left, right)) in sums.iter_mut().zip(left.iter().zip(right)) {
-            *sum += i32::from(*left) * i32::from(i16::from(*right));
-        }
-    }
-    sums.iter().sum()
-}
-
-/// The main part of what a text is about, with length one, in steps; zero where nothing is known.
-fn direction(vector: &Vector) -> [i8; MAIN] {
-    let Some(main) = vector.meaning.first_chunk::<MAIN>() else { return [0; MAIN] };
+/// What a text is about, with length one, in steps; zero where nothing is known.
+fn direction(vector: &Vector) -> [i8; DIMENSIONS] {
+    let Some(main) = vector.meaning.first_chunk::<DIMENSIONS>() else { return [0; DIMENSIONS] };
     let length = crate::meaning::nearness(main, main).sqrt();
-    if length > 0.0 { main.map(|value| (value / length * STEPS).round() as i8) } else { [0; MAIN] }
+    if length > 0.0 { main.map(|value| (value / length * STEPS).round() as i8) } else { [0; DIMENSIONS] }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use std::sync::LazyLock;
 
-use super::DIMENSIONS;
+use super::{DIMENSIONS, products};
 
 static BYTES: &[u8] = include_bytes!("layers.bin");
 
@@ -59,20 +59,8 @@ impl Layer {
     fn give<'a>(&'a self, taken: &'a [i16], steps: f32) -> impl Iterator<Item = f32> + 'a {
         let rows = self.weights.chunks_exact(self.takes);
         rows.zip(&self.scales)
-            .map(move |(row, (scale, constant))| sum(taken, row) as f32 / steps * scale + constant)
+            .map(move |(row, (scale, constant))| products(taken, row) as f32 / steps * scale + constant)
     }
-}
-
-/// No sum of a layer is too large for this: 384 products of a number in 16 bits and one in 8.
-fn sum(left: &[i16], right: &[i16]) -> i32 {
-    // Sixteen sums side by side: the compiler makes of them the one instruction that multiplies and adds pairs.
-    let mut sums = [0_i32; 16];
-    for (left, right) in left.as_chunks::<16>().0.iter().zip(right.as_chunks::<16>().0) {
-        for (sum, (left, right)) in sums.iter_mut().zip(left.iter().zip(right)) {
-            *sum += i32::from(*left) * i32::from(*right);
-        }
-    }
-    sums.iter().sum()
 }
 
 /// The nearest step; what is too large is as large as can be. Adding and taking away rounds without a library.
@@ -137,6 +125,9 @@ mod tests {
 
     #[test]
     fn the_largest_sum_is_within_bounds() {
-        assert_eq!(sum(&[32_767; WINDOW * DIMENSIONS], &[127; WINDOW * DIMENSIONS]), 384 * 32_767 * 127);
+        assert_eq!(
+            products(&[32_767; WINDOW * DIMENSIONS], &[127_i16; WINDOW * DIMENSIONS]),
+            384 * 32_767 * 127
+        );
     }
 }

@@ -43,6 +43,18 @@ pub fn nearness(left: &[f32], right: &[f32]) -> f32 {
     sums.iter().sum()
 }
 
+/// The sum of products in whole steps. No sum here is too large: the longest is of 384 products of a number in 16 bits and one in 8.
+pub(crate) fn products<R: Copy + Into<i16>>(left: &[i16], right: &[R]) -> i32 {
+    // Sixteen sums side by side: the compiler makes of them the one instruction that multiplies and adds pairs.
+    let mut sums = [0_i32; 16];
+    for (left, right) in left.as_chunks::<16>().0.iter().zip(right.as_chunks::<16>().0) {
+        for (sum, (left, right)) in sums.iter_mut().zip(left.iter().zip(right)) {
+            *sum += i32::from(*left) * i32::from((*right).into());
+        }
+    }
+    sums.iter().sum()
+}
+
 fn normalised(mut sum: Direction) -> Direction {
     let length = nearness(&sum, &sum).sqrt();
     if length > 0.0 {
