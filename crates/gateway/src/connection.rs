@@ -8,6 +8,7 @@
 //! - Nobody keeps a place by doing nothing: not with half a head, half a body, or an answer that is not taken.
 
 mod alarm;
+mod at_once;
 mod bounds;
 mod stage;
 mod timed;
@@ -31,6 +32,7 @@ use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::JoinSet;
 
+use self::at_once::AtOnce;
 pub use self::bounds::Bounds;
 use self::stage::{Answer, Answering, Stage};
 pub(crate) use self::timed::Late;
@@ -95,7 +97,7 @@ impl Connections {
                     closing: self.closing.subscribe(),
                     _place: place,
                 };
-                self.tasks.spawn(serving.serve(stream));
+                self.tasks.spawn(AtOnce::new(serving.serve(stream)));
             }
             Err(_) => self.turn_away(stream),
         }
