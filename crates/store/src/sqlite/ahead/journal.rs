@@ -7,7 +7,7 @@
 //! - A bad record with a whole one behind it is damage.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Seek as _, SeekFrom, Write as _};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use super::super::{Durability, beside};
@@ -200,8 +200,7 @@ impl Journal {
         header.extend_from_slice(&self.next.to_le_bytes());
         header.extend_from_slice(&[u8::from(self.durability == Durability::Fsync), 0, 0, 0]);
         header.extend_from_slice(&crc32fast::hash(&header).to_le_bytes());
-        self.file.seek(SeekFrom::Start(0))?;
-        self.file.write_all(&header)?;
+        write_at(&self.file, &header, 0)?;
         self.end = HEADER as u64;
         self.room = self.room.max(self.end);
         Ok(())
@@ -218,14 +217,14 @@ impl Journal {
         let (start, count) = (self.end, bodies.starts.len() as u64);
         self.grow(start + bodies.len() as u64 + spare)?;
         let bytes = bodies.frame(self.salt, self.next);
-        let written = self.file.seek(SeekFrom::Start(start)).and_then(|_| self.file.write_all(bytes));
+        let written = write_at(&self.file, bytes, start);
         let written = match self.durability {
             Durability::Commit => written,
             Durability::Fsync => written.and_then(|()| self.file.sync_data()),
         };
         if let Err(error) = written {
             // The next one goes here too. Should this fail as well, what is read later is skipped where it is in the database.
-            let _ = self.file.seek(SeekFrom::Start(start)).and_then(|_| self.file.write_all(&[0; FRAME]));
+            let _ = write_at(&self.file, &[0; FRAME], start);
             return Err(error);
         }
         self.end = start + bytes.len() as u64;
@@ -239,9 +238,8 @@ impl Journal {
             return Ok(());
         }
         let (zeros, mut room) = (vec![0; usize::try_from(STEP).unwrap_or(0)], self.room);
-        self.file.seek(SeekFrom::Start(room))?;
         while room < wanted {
-            if let Err(error) = self.file.write_all(&zeros) {
+            if let Err(error) = write_at(&self.file, &zeros, room) {
                 let _ = self.file.set_len(self.room);
                 return Err(error);
             }
@@ -272,6 +270,19 @@ impl Journal {
     /// Takes the file away: all of it is in the database, and nothing more comes.
     pub(super) fn remove(&self) -> io::Result<()> {
         remove(&self.path)
+    }
+}
+
+/// Writes all of it in its place: in one call to the system where that has one for it.
+fn write_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+    #[cfg(unix)]
+    return std::os::unix::fs::FileExt::write_all_at(file, bytes, at);
+    #[cfg(not(unix))]
+    {
+        use std::io::{Seek as _, SeekFrom, Write as _};
+        let mut file = file;
+        file.seek(SeekFrom::Start(at))?;
+        file.write_all(bytes)
     }
 }
 
