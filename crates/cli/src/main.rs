@@ -13,7 +13,7 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 #[expect(unsafe_code, reason = "jemalloc reads its settings under this name; nothing else has it")]
 #[unsafe(export_name = "malloc_conf")]
 static SETTINGS: &[u8] =
-    b"narenas:1,dirty_decay_ms:250,muzzy_decay_ms:0,lg_tcache_max:13,tcache_nslots_small_max:40\0";
+    b"narenas:1,dirty_decay_ms:250,muzzy_decay_ms:0,lg_tcache_max:12,tcache_nslots_small_max:20\0";
 
 fn main() -> std::process::ExitCode {
     cli::main()

@@ -144,7 +144,7 @@ mod tests {
         assert!(Pin::new(&mut task).poll(&mut Context::from_waker(&second.clone().into())).is_pending());
         tell.send(7).unwrap();
         assert_eq!((first.0.load(Ordering::SeqCst), second.0.load(Ordering::SeqCst)), (0, 1));
-        let polled = Pin::new(&mut task).poll(&mut Context::from_waker(&second.clone().into()));
+        let polled = Pin::new(&mut task).poll(&mut Context::from_waker(&second.into()));
         assert_eq!(polled, Poll::Ready(Ok(7)));
     }
 
