@@ -7,9 +7,9 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use schema::{ApiKey, ApiKeyId, Digest, TenantId, Timestamp};
 
 use super::SqliteTenant;
+use super::request::WriteError;
 use super::row::{Sql, damaged, unavailable};
 use super::sum::{with_sum, without_sum};
-use super::writer::WriteError;
 use crate::api_key::{ApiKeyStore, revoke};
 use crate::error::StoreError;
 

@@ -10,9 +10,9 @@ use schema::{Digest, RunId, Seq, SubjectId, TenantId, Timestamp};
 
 use super::beyond::Beyond;
 use super::often::{Often, Statements};
+use super::request::{Reply, Request};
 use super::row::{Sql, damaged, unavailable};
 use super::sum::sum;
-use super::writer::{Reply, Request};
 use super::{SqliteTenant, run};
 use crate::cache::{CacheFilter, CacheHeld, CacheKind, CacheRow, CacheStats, CacheStore, CacheWrite};
 use crate::commit::Commit;

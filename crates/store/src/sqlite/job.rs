@@ -8,9 +8,9 @@ use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use schema::{JobId, TenantId, Timestamp};
 
+use super::request::{Reply, Request};
 use super::row::{Sql, integer, unavailable, unsigned};
 use super::sum::{with_sum, without_sum};
-use super::writer::{Reply, Request};
 use super::{SqliteJobs, SqliteTenant};
 use crate::error::{BoxError, StoreError};
 use crate::job::{Claimed, Held, Job, JobQueue, JobState, JobStore, LeaseToken, NewJob, Retry};

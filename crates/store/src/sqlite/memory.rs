@@ -72,7 +72,8 @@ mod tests {
     use super::super::checkpoint::Checkpointer;
     use super::super::event::Prepared;
     use super::super::likeness::Likenesses;
-    use super::super::writer::{Request, SqliteWriter, WriteError};
+    use super::super::request::{Request, WriteError};
+    use super::super::writer::SqliteWriter;
     use super::super::{Durability, connect, migrate};
     use super::*;
     use crate::cache::{CacheHeld, CacheKind, CacheWrite};

@@ -13,9 +13,9 @@ use schema::{Digest, Seq, TenantId, Timestamp};
 
 use super::due::Due;
 use super::event::Prepared;
+use super::request::{Reply, Request};
 use super::row::{Sql, damaged, unavailable};
 use super::sum::sum;
-use super::writer::{Reply, Request};
 use super::{SqliteStore, SqliteTenant};
 use crate::error::StoreError;
 use crate::meter::{MeterKey, MeterStore, Meters, ReservationId, Reserved, Settlement, Want, add};

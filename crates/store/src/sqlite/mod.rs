@@ -27,6 +27,7 @@ mod pack;
 mod pool;
 mod presence;
 mod record;
+mod request;
 mod restore;
 mod retention;
 mod room;
@@ -385,7 +386,7 @@ impl Store for SqliteStore {
     }
 
     async fn ready(&self) -> Result<(), StoreError> {
-        self.inner.write(writer::Request::Nothing).await?;
+        self.inner.write(request::Request::Nothing).await?;
         let inner = self.inner.clone();
         self.inner.on_a_thread(move || room::is_left(inner.readers.path()).map_err(room::told)).await
     }
@@ -425,8 +426,8 @@ impl Store for SqliteStore {
     }
 
     async fn forget_jobs(&self, before: Timestamp, limit: NonZeroU32) -> Result<u64, StoreError> {
-        let reply = self.inner.write(writer::Request::ForgetJobs { before, limit }).await?;
-        if let writer::Reply::Count(count) = reply { Ok(count) } else { Ok(0) }
+        let reply = self.inner.write(request::Request::ForgetJobs { before, limit }).await?;
+        if let request::Reply::Count(count) = reply { Ok(count) } else { Ok(0) }
     }
 
     fn changed(&self, tenant: TenantId) -> watch::Receiver<u64> {
@@ -476,7 +477,7 @@ impl Inner {
             // Whoever had the writer before may have done it.
             if ahead.has_applied(newest) { Ok(()) } else { writer.settle() }
         };
-        Ok(writer.act(settle).unwrap_or(Err(writer::WriteError::Gone))?)
+        Ok(writer.act(settle).unwrap_or(Err(request::WriteError::Gone))?)
     }
 
     /// Who writes, if anybody may.
@@ -485,11 +486,11 @@ impl Inner {
         self.writer.as_ref().ok_or_else(|| StoreError::unavailable("the database is open to read only"))
     }
 
-    async fn write(&self, request: writer::Request) -> Result<writer::Reply, writer::WriteError> {
+    async fn write(&self, request: request::Request) -> Result<request::Reply, request::WriteError> {
         use crate::group_commit::SubmitError;
         self.writable()?.submit(request).await.map_err(|error| match error {
             SubmitError::Refused(error) => error,
-            SubmitError::Gone => writer::WriteError::Gone,
+            SubmitError::Gone => request::WriteError::Gone,
         })
     }
 }

@@ -9,9 +9,9 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use schema::{Digest, Seq, TenantId, Timestamp};
 
 use super::SqliteTenant;
+use super::request::WriteError;
 use super::row::{Sql, damaged, unavailable};
 use super::sum::{with_sum, without_sum};
-use super::writer::WriteError;
 use crate::error::StoreError;
 use crate::record::{Record, RecordChange, RecordFilter, RecordKind, RecordStore};
 

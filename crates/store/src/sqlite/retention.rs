@@ -6,9 +6,9 @@ use schema::{RunId, Seq, TenantId};
 
 use super::log::{self, NextLeaf};
 use super::often::Statements;
+use super::request::WriteError;
 use super::row::Sql;
 use super::run;
-use super::writer::WriteError;
 use crate::commit::Seal;
 use crate::run::Sealed;
 

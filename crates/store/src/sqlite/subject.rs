@@ -8,8 +8,8 @@ use rusqlite::{Connection, OptionalExtension as _, params};
 use schema::{RunId, Subject, SubjectId, TenantId, Timestamp};
 
 use super::SqliteTenant;
+use super::request::{Reply, Request};
 use super::row::{Sql, unavailable};
-use super::writer::{Reply, Request};
 use crate::commit::Commit;
 use crate::error::StoreError;
 use crate::sealing::{SubjectKey, SubjectRow};

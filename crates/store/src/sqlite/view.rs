@@ -8,9 +8,9 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use schema::{Digest, RunId, SubjectId, TenantId, Timestamp};
 
 use super::often::Statements;
+use super::request::{Reply, Request, WriteError};
 use super::row::{Sql, unavailable};
 use super::run::{self, Written};
-use super::writer::{Reply, Request, WriteError};
 use super::{SqliteStore, event, line, slot};
 use crate::cache::CacheRow;
 use crate::error::StoreError;

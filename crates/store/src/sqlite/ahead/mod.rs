@@ -36,7 +36,8 @@ use tokio::sync::Notify;
 
 use super::event::Prepared;
 use super::meter::AllMeters;
-use super::writer::{Request, SqliteWriter, WriteError};
+use super::request::{Request, WriteError};
+use super::writer::SqliteWriter;
 use super::{Durability, Inner, KnownRows, room};
 use crate::cache::CacheKind;
 use crate::error::StoreError;
