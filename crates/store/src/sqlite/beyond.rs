@@ -1,15 +1,14 @@
 //! Entries of the cache beyond the bound of their kind, taken away a few at a time.
 //!
-//! One put in so many looks where the bound is, and finds as many entries beyond it as were put since the one before. They are
-//! of all ages of keys, so each is on a page of its own: to take them away at once would change thousands of pages, with a copy
-//! of each in memory in case it had to be undone, and everybody would wait for it. So each transaction takes away a few more
-//! than it puts.
+//! One put in so many looks where the bound is, and finds as many entries beyond it as were put since the one before. To
+//! take them away at once would change hundreds of pages, with a copy of each in memory in case it had to be undone, and everybody
+//! would wait for it. So each transaction takes away a few more than it puts.
 
 use std::collections::HashMap;
 use std::num::NonZeroU32;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
-use schema::{Digest, TenantId, Timestamp};
+use schema::{TenantId, Timestamp};
 
 use super::row::Sql;
 use crate::cache::CacheKind;
@@ -23,8 +22,8 @@ type Whose = (TenantId, CacheKind);
 /// What is to be taken away.
 #[derive(Default)]
 pub(super) struct Beyond {
-    /// The newest entry that is beyond the bound, by when it was made and its key.
-    newest: HashMap<Whose, (Timestamp, Digest)>,
+    /// The newest entry that is beyond the bound, by when it was made and its row.
+    newest: HashMap<Whose, (Timestamp, i64)>,
     /// How many entries the open transaction puts.
     pub(super) puts: u32,
 }
@@ -39,12 +38,12 @@ impl Beyond {
     ) -> rusqlite::Result<()> {
         let newest = connection
             .prepare_cached(
-                "SELECT created_at, key FROM cache_entries WHERE tenant = ? AND kind = ?
-                 ORDER BY created_at DESC, key DESC LIMIT 1 OFFSET ?",
+                "SELECT created_at, id FROM cache_entries WHERE tenant = ? AND kind = ?
+                 ORDER BY created_at DESC, id DESC LIMIT 1 OFFSET ?",
             )?
             .query_row(params![Sql(whose.0), whose.1.as_str(), bound.get()], |row| {
-                let (Sql(created_at), Sql(key)) = (row.get(0)?, row.get(1)?);
-                Ok((created_at, key))
+                let Sql(created_at) = row.get(0)?;
+                Ok((created_at, row.get(1)?))
             })
             .optional()?;
         if let Some(newest) = newest {
@@ -77,16 +76,16 @@ impl Beyond {
 fn take_oldest(
     connection: &Connection,
     (tenant, kind): Whose,
-    (created_at, key): (Timestamp, Digest),
+    (created_at, entry): (Timestamp, i64),
 ) -> rusqlite::Result<usize> {
     connection
         .prepare_cached(
-            "DELETE FROM cache_entries WHERE tenant = ?1 AND kind = ?2 AND key IN (
-                 SELECT key FROM cache_entries INDEXED BY cache_entries_by_age
-                 WHERE tenant = ?1 AND kind = ?2 AND created_at <= ?3 AND (created_at, key) <= (?3, ?4)
-                 ORDER BY created_at, key LIMIT ?5)",
+            "DELETE FROM cache_entries WHERE id IN (
+                 SELECT id FROM cache_entries INDEXED BY cache_entries_by_age
+                 WHERE tenant = ?1 AND kind = ?2 AND created_at <= ?3 AND (created_at, id) <= (?3, ?4)
+                 ORDER BY created_at, id LIMIT ?5)",
         )?
-        .execute(params![Sql(tenant), kind.as_str(), Sql(created_at), Sql(key), AT_ONCE])
+        .execute(params![Sql(tenant), kind.as_str(), Sql(created_at), entry, AT_ONCE])
 }
 
 #[cfg(test)]
@@ -101,8 +100,9 @@ mod tests {
         let mut connection = connect(&path, Durability::Commit).unwrap();
         migrate::run(&mut connection, &path).unwrap();
         let whose = (TenantId::NIL, CacheKind::ToolResult);
-        let insert = "INSERT INTO cache_entries (tenant, kind, key, created_at, expires_at, bytes, hits, sum)
-            VALUES (?, ?, ?, ?, 9, 0, 0, 0)";
+        let insert =
+            "INSERT INTO cache_entries (era, tenant, kind, key, created_at, expires_at, bytes, hits, sum)
+            VALUES (1, ?, ?, ?, ?, 9, 0, 0, 0)";
         for number in 0..300_i64 {
             let key = ledger::sha256(&number.to_le_bytes());
             let values = params![Sql(whose.0), whose.1.as_str(), Sql(key), number / 3];

@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use schema::{Digest, RunId, Seq, SubjectId, TenantId, Timestamp};
 
-use super::beyond::Beyond;
+use super::eras::{self, Eras};
+use super::memory::Memory;
 use super::often::{Often, Statements};
 use super::request::{Reply, Request};
 use super::row::{Sql, damaged, unavailable};
@@ -155,6 +156,8 @@ pub(super) struct PreparedEntry {
     pub(super) row: CacheRow,
     /// The bound, if it sees to it.
     pub(super) bound: Option<NonZeroU32>,
+    /// There surely was no entry with its key before.
+    pub(super) was_absent: bool,
 }
 
 impl PreparedEntry {
@@ -168,15 +171,14 @@ impl PreparedEntry {
             *value = keep_value(tenant, row.kind, row.key, value, key)?;
             row.subject = key.map(|key| key.id);
         }
-        Ok(Self { row, bound: write.sees_to() })
+        Ok(Self { row, bound: write.sees_to(), was_absent: false })
     }
 }
 
 /// Puts an entry, after the runs of its commit. `known`: whom those of them are about that it begins.
 pub(super) fn put(
     statements: &mut Statements<'_>,
-    touched: &mut Touched,
-    beyond: &mut Beyond,
+    Memory { touched, beyond, eras, .. }: &mut Memory,
     tenant: TenantId,
     entry: &PreparedEntry,
     known: impl FnOnce(RunId) -> Option<Option<SubjectId>>,
@@ -197,21 +199,37 @@ pub(super) fn put(
             },
         },
     };
-    insert(statements, tenant, row, subject)?;
+    if !eras.is_new(&row.key, entry.was_absent) && !make_way(connection, tenant, row)? {
+        return Ok(());
+    }
+    insert(statements, eras, tenant, row, subject)?;
     beyond.puts += 1;
     entry.bound.map_or(Ok(()), |bound| beyond.look(connection, (tenant, row.kind), bound))
 }
 
+/// Takes out the entry that is there with the same key. Not if that is a newer one: then `false`.
+fn make_way(connection: &Connection, tenant: TenantId, row: &CacheRow) -> rusqlite::Result<bool> {
+    let Some(before) = eras::find(connection, (tenant, row.kind, row.key))? else { return Ok(true) };
+    let run = match &row.held {
+        CacheHeld::Run(run) => Some(Sql(*run)),
+        CacheHeld::Value(_) => None,
+    };
+    connection
+        .prepare_cached(
+            "DELETE FROM cache_entries
+             WHERE id = ? AND (?, coalesce(?, x'')) >= (created_at, coalesce(run, x''))",
+        )?
+        .execute(params![before, Sql(row.created_at), run])
+        .map(|gone| gone > 0)
+}
+
 pub(super) const INSERT: &str = "INSERT INTO cache_entries
-    (tenant, kind, key, run, value, subject, model, created_at, expires_at, bytes, hits, sum)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)
-    ON CONFLICT (tenant, kind, key) DO UPDATE SET run = excluded.run, value = excluded.value,
-        subject = excluded.subject, model = excluded.model, created_at = excluded.created_at,
-        expires_at = excluded.expires_at, bytes = excluded.bytes, hits = 0, sum = excluded.sum
-    WHERE (excluded.created_at, coalesce(excluded.run, x'')) >= (created_at, coalesce(run, x''))";
+    (era, tenant, kind, key, run, value, subject, model, created_at, expires_at, bytes, hits, sum)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)";
 
 fn insert(
     statements: &mut Statements<'_>,
+    eras: &mut Eras,
     tenant: TenantId,
     row: &CacheRow,
     subject: Option<SubjectId>,
@@ -220,9 +238,11 @@ fn insert(
         CacheHeld::Run(run) => (Some(Sql(*run)), None),
         CacheHeld::Value(value) => (None, Some(value)),
     };
+    let era = eras.next(statements.connection)?;
     statements
         .get(Often::Entry)?
         .execute(params![
+            era,
             Sql(tenant),
             row.kind.as_str(),
             Sql(row.key),
@@ -260,14 +280,11 @@ impl Touched {
     }
 }
 
-fn touch(
-    connection: &Connection,
-    (tenant, kind, key): (TenantId, CacheKind, Digest),
-    hits: u32,
-) -> rusqlite::Result<()> {
+fn touch(connection: &Connection, place: (TenantId, CacheKind, Digest), hits: u32) -> rusqlite::Result<()> {
+    let Some(entry) = eras::find(connection, place)? else { return Ok(()) };
     connection
-        .prepare_cached("UPDATE cache_entries SET hits = hits + ? WHERE tenant = ? AND kind = ? AND key = ?")?
-        .execute(params![hits, Sql(tenant), kind.as_str(), Sql(key)])
+        .prepare_cached("UPDATE cache_entries SET hits = hits + ? WHERE id = ?")?
+        .execute(params![hits, entry])
         .map(drop)
 }
 
@@ -276,8 +293,8 @@ pub(super) fn take_out(connection: &Connection, tenant: TenantId, what: &TakeOut
     let out = match what {
         TakeOut::Fitting(CacheFilter { kind, model, subject, older_than, key }) => connection
             .prepare_cached(&format!(
-                "DELETE FROM cache_entries WHERE tenant = ?1 AND (kind, key) IN (
-                     SELECT kind, key FROM cache_entries WHERE tenant = ?1 AND (?2 IS NULL OR kind = ?2)
+                "DELETE FROM cache_entries WHERE id IN (
+                     SELECT id FROM cache_entries WHERE tenant = ?1 AND (?2 IS NULL OR kind = ?2)
                      AND (?3 IS NULL OR model = ?3) AND (?4 IS NULL OR subject = ?4)
                      AND (?5 IS NULL OR created_at < ?5) AND (?6 IS NULL OR key = ?6) LIMIT {BATCH})"
             ))?
@@ -291,8 +308,8 @@ pub(super) fn take_out(connection: &Connection, tenant: TenantId, what: &TakeOut
             ])?,
         TakeOut::Useless(now) => connection
             .prepare_cached(&format!(
-                "DELETE FROM cache_entries WHERE tenant = ?1 AND (kind, key) IN (
-                     SELECT kind, key FROM cache_entries AS c
+                "DELETE FROM cache_entries WHERE id IN (
+                     SELECT id FROM cache_entries AS c
                      WHERE tenant = ?1 AND (expires_at <= ?2 OR NOT ({IS_THERE})) LIMIT {BATCH})"
             ))?
             .execute(params![Sql(tenant), Sql(*now)])?,
@@ -308,12 +325,12 @@ fn find(
     key: Digest,
     now: Timestamp,
 ) -> rusqlite::Result<Option<CacheRow>> {
+    let Some(entry) = eras::find(connection, (tenant, kind, key))? else { return Ok(None) };
     connection
         .prepare_cached(&format!(
-            "SELECT {COLUMNS} FROM cache_entries AS c
-             WHERE c.tenant = ? AND c.kind = ? AND c.key = ? AND c.expires_at > ? AND {IS_THERE}"
+            "SELECT {COLUMNS} FROM cache_entries AS c WHERE c.id = ? AND c.expires_at > ? AND {IS_THERE}"
         ))?
-        .query_row(params![Sql(tenant), kind.as_str(), Sql(key), Sql(now)], |row| match parse(row)? {
+        .query_row(params![entry, Sql(now)], |row| match parse(row)? {
             (whose, found) if (whose, found.kind, found.key) == (tenant, kind, key) => Ok(found),
             _ => Err(damaged("an entry of the cache is in another's place")),
         })
@@ -382,14 +399,16 @@ fn checksum(tenant: TenantId, row: &CacheRow, subject: Option<SubjectId>) -> i64
 /// Brings the entries that point to runs to what is wanted; those that expired by `now` are left to the next sweep.
 pub(super) fn mend(
     connection: &Connection,
+    eras: &mut Eras,
     tenant: TenantId,
     mut wanted: BTreeMap<Digest, CacheRow>,
     now: Timestamp,
 ) -> rusqlite::Result<Rebuilt> {
     let mut rebuilt = Rebuilt { entries: wanted.len() as u64, repaired: 0 };
-    let mut wrong: Vec<Vec<u8>> = Vec::new();
-    let text =
-        format!("SELECT {COLUMNS} FROM cache_entries AS c WHERE tenant = ? AND kind = ? AND expires_at > ?");
+    let mut wrong: Vec<(i64, Vec<u8>)> = Vec::new();
+    let text = format!(
+        "SELECT {COLUMNS}, c.id FROM cache_entries AS c WHERE tenant = ? AND kind = ? AND expires_at > ?"
+    );
     let mut select = connection.prepare_cached(&text)?;
     let mut rows = select.query(params![Sql(tenant), CacheKind::ExactResponse.as_str(), Sql(now)])?;
     while let Some(row) = rows.next()? {
@@ -397,17 +416,15 @@ pub(super) fn mend(
         let found = parse(row).ok().map(|(_, found)| found);
         match found.filter(|found| wanted.get(&found.key).is_some_and(|wanted| found.says_the_same(wanted))) {
             Some(right) => drop(wanted.remove(&right.key)),
-            None => wrong.push(row.get(2)?),
+            None => wrong.push((row.get(12)?, row.get(2)?)),
         }
     }
     let is_replaced = |key: &Vec<u8>| wanted.keys().any(|wanted| wanted.as_bytes()[..] == key[..]);
-    rebuilt.repaired = wanted.len() as u64 + wrong.iter().filter(|key| !is_replaced(key)).count() as u64;
-    for key in wrong {
-        connection
-            .prepare_cached("DELETE FROM cache_entries WHERE tenant = ? AND kind = ? AND key = ?")?
-            .execute(params![Sql(tenant), CacheKind::ExactResponse.as_str(), key])?;
+    rebuilt.repaired = wanted.len() as u64 + wrong.iter().filter(|(_, key)| !is_replaced(key)).count() as u64;
+    for (entry, _) in wrong {
+        connection.prepare_cached("DELETE FROM cache_entries WHERE id = ?")?.execute([entry])?;
     }
     let mut statements = Statements::new(connection);
-    wanted.values().try_for_each(|row| insert(&mut statements, tenant, row, row.subject))?;
+    wanted.values().try_for_each(|row| insert(&mut statements, eras, tenant, row, row.subject))?;
     Ok(rebuilt)
 }

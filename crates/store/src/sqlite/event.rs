@@ -37,11 +37,12 @@ use crate::sums::Sums;
 impl EventStore for SqliteTenant {
     async fn commit(&self, commit: Commit) -> Result<(), CommitError> {
         let inner = &self.store.inner;
-        commit.cache.iter().for_each(|write| inner.presence.note(&write.key));
+        let absent: Vec<bool> = commit.cache.iter().map(|write| inner.presence.note(&write.key)).collect();
         loop {
             let keys = self.keys_for(&commit).await?;
             let cache_keys = self.cache_keys_for(&commit).await?;
-            let prepared = Prepared::new(self.tenant, &commit, &keys, &cache_keys, &inner.likenesses)?;
+            let mut prepared = Prepared::new(self.tenant, &commit, &keys, &cache_keys, &inner.likenesses)?;
+            prepared.cache.iter_mut().zip(&absent).for_each(|(entry, absent)| entry.was_absent = *absent);
             match inner.commit(Arc::new(prepared)).await {
                 Ok(()) => break,
                 // Erased since it was last looked up: what comes after that is sealed anew.
@@ -379,7 +380,7 @@ pub(super) fn write(
             let here = |append: &&PreparedAppend| append.run == run && append.expected == Seq::START;
             appends.iter().find(here).map(|append| append.subject)
         };
-        cache::put(statements, &mut memory.touched, &mut memory.beyond, tenant, entry, begins)?;
+        cache::put(statements, memory, tenant, entry, begins)?;
     }
     for (kind, key) in touched {
         memory.touched.add(tenant, *kind, *key);

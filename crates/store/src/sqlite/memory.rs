@@ -8,6 +8,7 @@ use rusqlite::Connection;
 use super::beyond::Beyond;
 use super::cache::Touched;
 use super::conduct::{self, DueConduct};
+use super::eras::Eras;
 use super::log::NextLeaf;
 use super::meter::{self, DueMeters};
 use super::slot::Slots;
@@ -24,6 +25,7 @@ pub(super) struct Memory {
     pub(super) meters: DueMeters,
     pub(super) touched: Touched,
     pub(super) beyond: Beyond,
+    pub(super) eras: Eras,
 }
 
 impl Memory {
@@ -48,7 +50,7 @@ impl Memory {
 
     /// What was due is not there, and what was known may not be.
     pub(super) fn forget(&mut self) {
-        let Self { next_leaf, slots, usage, agents, conduct, meters, touched, beyond } = self;
+        let Self { next_leaf, slots, usage, agents, conduct, meters, touched, beyond, eras } = self;
         next_leaf.forget();
         slots.forget();
         usage.forget();
@@ -57,6 +59,7 @@ impl Memory {
         meters.forget();
         touched.forget();
         beyond.forget();
+        eras.forget();
     }
 }
 

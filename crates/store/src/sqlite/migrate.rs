@@ -12,6 +12,7 @@ const STEPS: &[Step] = &[
     Step { version: 4, name: "governance", sql: include_str!("migrations/0004_governance.sql") },
     Step { version: 5, name: "ahead", sql: include_str!("migrations/0005_ahead.sql") },
     Step { version: 6, name: "short_rows", sql: include_str!("migrations/0006_short_rows.sql") },
+    Step { version: 7, name: "cache_in_order", sql: include_str!("migrations/0007_cache_in_order.sql") },
 ];
 
 struct Step {
@@ -211,6 +212,34 @@ mod tests {
         assert_eq!(version(&connection), Ok(1));
         assert!(!connection.table_exists(None, "c").unwrap());
         run_steps(&mut connection, &path, &[ONE, TWO]).unwrap();
+    }
+
+    #[test]
+    fn entries_of_the_cache_from_before_they_stood_in_order_are_found() {
+        use super::super::eras::find;
+        use super::super::row::Sql;
+        use crate::cache::CacheKind;
+        use schema::TenantId;
+
+        let (_folder, path, mut connection) = database();
+        run_steps(&mut connection, &path, &STEPS[..6]).unwrap();
+        let kind = CacheKind::ExactResponse;
+        for number in [2_u8, 1, 3] {
+            let insert =
+                "INSERT INTO cache_entries (tenant, kind, key, created_at, expires_at, bytes, hits, sum)
+                VALUES (?, ?, ?, ?, 9, 0, 5, 0)";
+            let key = Sql(ledger::sha256(&[number]));
+            let values = rusqlite::params![Sql(TenantId::NIL), kind.as_str(), key, number];
+            connection.execute(insert, values).unwrap();
+        }
+        run(&mut connection, &path).unwrap();
+        for number in [1_u8, 2, 3] {
+            let found = find(&connection, (TenantId::NIL, kind, ledger::sha256(&[number]))).unwrap();
+            assert_eq!(found, Some(number.into()), "the oldest first");
+        }
+        let hits: i64 =
+            connection.query_row("SELECT sum(hits) FROM cache_entries", [], |row| row.get(0)).unwrap();
+        assert_eq!(hits, 15);
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod check;
 mod checkpoint;
 mod conduct;
 mod due;
+mod eras;
 mod event;
 mod guard;
 mod hot;

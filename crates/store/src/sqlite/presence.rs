@@ -49,11 +49,14 @@ impl Presence {
         let _ = thread::Builder::new().name("punk-presence".into()).spawn(read);
     }
 
-    /// Marks a key that is about to be written.
-    pub(super) fn note(&self, key: &Digest) {
+    /// Marks a key that is about to be written. Whether there surely was no entry with it; of several who mark it at once, each may
+    /// be told so.
+    pub(super) fn note(&self, key: &Digest) -> bool {
+        let absent = !self.may_have(key);
         for (word, bit) in places(key) {
             self.marks[word].fetch_or(bit, Ordering::Relaxed);
         }
+        absent
     }
 
     /// Whether there may be an entry with this key.
@@ -83,7 +86,9 @@ mod tests {
         let key = |number: u32| sha256(&number.to_le_bytes());
         assert!(presence.may_have(&key(0)), "nothing is known yet");
         presence.complete.store(true, Ordering::Release);
-        (0..100_000).for_each(|number| presence.note(&key(number)));
+        let absent = (0..100_000).filter(|number| presence.note(&key(*number))).count();
+        assert!(absent > 99_900, "{absent} of 100,000 were known to be new");
+        assert!(!presence.note(&key(0)));
         assert!((0..100_000).all(|number| presence.may_have(&key(number))));
         let wrong = (100_000..200_000).filter(|number| presence.may_have(&key(*number))).count();
         assert!(wrong < 100, "{wrong} of 100,000");

@@ -54,7 +54,9 @@ impl Derive for SqliteStore {
         wanted: BTreeMap<Digest, CacheRow>,
         now: Timestamp,
     ) -> Result<Rebuilt, StoreError> {
-        wanted.keys().for_each(|key| self.inner.presence.note(key));
+        for key in wanted.keys() {
+            self.inner.presence.note(key);
+        }
         self.mend(Request::MendCache { tenant, wanted, now }).await
     }
 

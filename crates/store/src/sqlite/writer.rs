@@ -148,7 +148,7 @@ impl SqliteWriter {
                 Ok(Reply::Count(cache::take_out(connection, tenant, &what)?))
             }
             Request::MendCache { tenant, wanted, now } => {
-                Ok(Reply::Rebuilt(cache::mend(connection, tenant, wanted, now)?, None))
+                Ok(Reply::Rebuilt(cache::mend(connection, &mut memory.eras, tenant, wanted, now)?, None))
             }
             Request::MendUsage { tenant, wanted } => {
                 Ok(Reply::Rebuilt(sums::mend_usage(connection, tenant, wanted)?, None))

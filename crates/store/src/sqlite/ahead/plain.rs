@@ -27,7 +27,7 @@ pub(super) fn encode(commit: &Prepared, out: &mut Vec<u8>) {
         bytes(out, &append.kept.body);
     });
     list(out, &commit.policies, |out, (_, text)| bytes(out, text.as_bytes()));
-    list(out, &commit.cache, |out, PreparedEntry { row, bound }| {
+    list(out, &commit.cache, |out, PreparedEntry { row, bound, .. }| {
         place(out, row.kind, &row.key);
         match &row.held {
             CacheHeld::Run(run) => {
@@ -129,7 +129,7 @@ pub(super) fn decode(bytes: &[u8], likenesses: &Likenesses) -> Result<Prepared, 
         let (bytes, hits) = (u64::from_le_bytes(reader.array()?), 0);
         let bound = NonZeroU32::new(u32::from_le_bytes(reader.array()?));
         let row = CacheRow { kind, key, held, subject, model, created_at, expires_at, hits, bytes };
-        commit.cache.push(PreparedEntry { row, bound });
+        commit.cache.push(PreparedEntry { row, bound, was_absent: false });
     }
     for _ in 0..reader.length()? {
         commit.touched.push(reader.place()?);
