@@ -259,8 +259,6 @@ impl SqliteWriter {
                 break;
             }
             self.bring(&more)?;
-            // What goes into the log now, nobody waits for at the commit; a page that all of them share goes there twice.
-            self.connection.cache_flush()?;
             done += more.len();
         }
         let closing = ahead.closing();
