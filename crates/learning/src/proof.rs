@@ -78,16 +78,17 @@ impl Means {
     }
 
     /// What a look at a replay of `compared` answers weighs, after one at a replay of `before`, so that all together weigh at most what the
-    /// replay may use of the doubt. The first weighs half: what never differs is proven then, and the rest goes on with what it has won. The
-    /// others weigh by how much has come since.
+    /// replay may use of the doubt. The first weighs most: it alone goes on with what it has won, and what it lacks has to be won in the shadow,
+    /// one comparison after the other. The others weigh by how much has come since.
     fn weight_of_look(self, before: u64, compared: u64) -> f64 {
         let reached = |compared: u64| (compared.clamp(FIRST_LOOK, LAST_LOOK) as f64).ln();
         let all = reached(LAST_LOOK) - reached(FIRST_LOOK);
-        let half = 0.5 * self.replay();
+        let first = OF_FIRST_LOOK * self.replay();
+        let later = self.replay() - first;
         match (before, compared) {
             (_, ..FIRST_LOOK) => 0.0,
-            (..FIRST_LOOK, _) => half + half * (reached(compared) - reached(FIRST_LOOK)) / all,
-            _ => half * (reached(compared) - reached(before)).max(0.0) / all,
+            (..FIRST_LOOK, _) => first + later * (reached(compared) - reached(FIRST_LOOK)) / all,
+            _ => later * (reached(compared) - reached(before)).max(0.0) / all,
         }
     }
 
@@ -179,6 +180,8 @@ const BETWEEN: u64 = 100;
 /// Replays of fewer answers than this cannot prove anything yet, and those of more do not prove what these did not.
 const FIRST_LOOK: u64 = 400;
 const LAST_LOOK: u64 = 6400;
+/// What the first look weighs of all looks at replays.
+const OF_FIRST_LOOK: f64 = 0.9;
 
 impl Proof {
     /// Nothing is proven yet.

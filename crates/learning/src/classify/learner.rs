@@ -40,6 +40,9 @@ pub struct Learner {
 struct Sample {
     reading: Reading,
     label: u32,
+    /// Whether it is here only because the version that was serving was not sure of it.
+    #[serde(default)]
+    was_unsure: bool,
 }
 
 /// Samples that are kept to learn from, the newest; comparisons that trust is learned from; requests that say how common a trust is.
@@ -71,9 +74,10 @@ impl Learner {
     /// Learns that live answered `label` to `text`, of which the version in force had `opinion`. Versions are for `aim`.
     /// Says whether there is a new version.
     pub fn learn(&mut self, text: &str, label: &str, opinion: Option<&Opinion>, aim: Aim) -> bool {
+        let is_sure = opinion.is_some_and(|opinion| self.classifier.is_sure(opinion));
         if let Some(opinion) = opinion {
             let agreed = self.classifier.labels.get(opinion.label as usize).is_some_and(|said| said == label);
-            if self.classifier.is_sure(opinion) {
+            if is_sure {
                 self.steering.compared(&self.choice, agreed);
             }
             self.seen.push_back(Seen {
@@ -81,6 +85,8 @@ impl Learner {
                 label: opinion.label,
                 rival: opinion.rival,
                 agreed,
+                // It was as it is told here, whoever else doubts it later.
+                was_unsure: false,
             });
             if self.seen.len() > MOST_SEEN {
                 self.seen.pop_front();
@@ -88,7 +94,8 @@ impl Learner {
         }
         let Some(index) = self.index_of(label) else { return false };
         self.counts[index] += 1;
-        self.keep(Sample { reading: read(text), label: index as u32 });
+        let was_unsure = matches!(aim, Aim::Serve(_)) && !is_sure;
+        self.keep(Sample { reading: read(text), label: index as u32, was_unsure });
         self.fresh += 1;
         let due = self.fresh >= FEWEST_FRESH.max(self.taught() / GROWTH) && self.labels.len() >= 2;
         if due {
@@ -111,7 +118,8 @@ impl Learner {
         // A long text may take the room of several short ones: theirs is empty until it is their turn.
         let mut next = self.oldest;
         while self.grams > MOST_GRAMS && next != newest {
-            self.put(next, Sample { reading: Reading::default(), label: self.samples[next].label });
+            let emptied = Sample { reading: Reading::default(), ..self.samples[next] };
+            self.put(next, emptied);
             next = (next + 1) % self.samples.len();
         }
     }
@@ -198,11 +206,16 @@ impl Learner {
         };
         let rows = self.judged_apart(&fitted);
         let trust = trust::learn(&rows, self.seen.make_contiguous(), &self.classifier.trust);
-        // What former versions said of the same requests is no second look at them: only what this one says counts.
+        // What former versions said of the same requests is no second look at them: only what this one says counts. And what is
+        // known because it was doubted says nothing of what is served: that was not.
         let compared: Vec<Compared> = rows
             .iter()
             .zip(&trust.in_seen)
-            .map(|(seen, trust)| Compared { trust: *trust, agreed: seen.agreed, counts: 1.0 })
+            .map(|(seen, trust)| Compared {
+                trust: *trust,
+                agreed: seen.agreed,
+                counts: if seen.was_unsure { 0.0 } else { 1.0 },
+            })
             .collect();
         let recent = self.recent.iter().map(|evidence| weigh(&trust.weights, evidence)).collect();
         self.choice = choose(&compared, recent, aim, self.steering.inflation());
@@ -210,7 +223,7 @@ impl Learner {
         let is_complete = self.labels.len() < MOST_LABELS;
         self.replay = match (aim, self.choice.threshold) {
             (Aim::Prove(most), Some(least)) if is_complete => {
-                let sure = compared.iter().filter(|one| one.trust >= least);
+                let sure = compared.iter().filter(|one| one.trust >= least && one.counts > 0.0);
                 Some(Attempt::replay(sure.map(|one| (one.agreed, self.choice.expects(one.trust))), most))
             }
             _ => None,
@@ -229,7 +242,13 @@ impl Learner {
             let vector = self.classifier.vocabulary.vector_apart(&sample.reading);
             let opinion = self.classifier.judge_with(fitted.without(index), &vector, Some(index))?;
             let agreed = opinion.label == sample.label;
-            Some(Seen { evidence: opinion.evidence, label: opinion.label, rival: opinion.rival, agreed })
+            Some(Seen {
+                evidence: opinion.evidence,
+                label: opinion.label,
+                rival: opinion.rival,
+                agreed,
+                was_unsure: sample.was_unsure,
+            })
         });
         judged.collect()
     }
