@@ -325,7 +325,7 @@ fn private_file(path: &Path) -> std::io::Result<()> {
 
 /// How much of the database the writer keeps in memory, in KiB as SQLite has it. It appends: what it comes back to are the
 /// last page of each table and those above it. More than a large batch changes, so that none is written twice.
-const WRITER_CACHE: i32 = -3_072;
+const WRITER_CACHE: i32 = -2_048;
 
 fn connect(path: &Path, durability: Durability) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;
