@@ -11,7 +11,7 @@ use learning::tag::Gold;
 
 use crate::data::{self, Labelled, draw, shuffled};
 use crate::report::{Report, percent};
-use crate::stream::{Log, classify, ideal, shares};
+use crate::stream::{Log, classify, ideal, served_after_jump, shares};
 use crate::{Arguments, extraction, mail, promise, serving};
 
 /// Measures everything.
@@ -62,6 +62,9 @@ pub(crate) fn measure(arguments: &Arguments) -> Result<Report, String> {
     }
     if wanted("shift") {
         shift(&mut report, "banking77", &banking, &seeds);
+    }
+    if wanted("jumps") {
+        jumps(&mut report, &banking, &seeds);
     }
     if wanted("lives") {
         lives(&mut report, arguments);
@@ -270,6 +273,27 @@ fn shift(report: &mut Report, name: &str, rows: &[Labelled], seeds: &[u64]) {
             log.strange
         ));
     }
+}
+
+/// Live changes what it says, to a classifier that serves.
+fn jumps(report: &mut Report, rows: &[Labelled], seeds: &[u64]) {
+    let places = [5, 6, 8].map(|tenths| rows.len() * tenths / 10);
+    let served: Vec<usize> = seeds
+        .iter()
+        .flat_map(|seed| places.map(|from| served_after_jump(rows, *seed, from, 0.3)))
+        .flatten()
+        .collect();
+    let in_time = served.iter().filter(|served| **served <= 200).count();
+    report.at_least(
+        "banking77, jump to 30 % disagreement: demoted within 200 served",
+        in_time as f64 / served.len().max(1) as f64,
+        1.0,
+    );
+    report.notes.push(format!(
+        "banking77, jump: served until demotion, most {:?}, of {} streams",
+        served.iter().max(),
+        served.len()
+    ));
 }
 
 fn lives(report: &mut Report, arguments: &Arguments) {

@@ -45,7 +45,7 @@ struct Arguments {
     /// Measure another folder as a stream to extract from: JSON files as SNIPS 2017 has them. More than once for more folders.
     #[arg(long, value_name = "DIR")]
     extraction: Vec<PathBuf>,
-    /// Measure only these parts, by the first letters of their names (classification, fields, others, mails, noise, shift, lives, tasks, costs).
+    /// Measure only these parts, by the first letters of their names (classification, fields, others, mails, noise, shift, jumps, lives, tasks, costs).
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     /// As JSON.

@@ -1,10 +1,12 @@
 //! A stream of requests to classify, served by a learner as soon as its promise is proven.
 
+use std::collections::BTreeSet;
+
 use learning::classify::Learner;
 use learning::course::{Change, Course, Terms, Turn};
 use learning::proof::{Means, Promise};
 
-use crate::data::Labelled;
+use crate::data::{Labelled, draw, shuffled};
 
 /// What became of one request.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +39,18 @@ pub(crate) fn terms(disagreement: f64, means: Means) -> Terms {
 }
 
 /// Serves `rows`; what is in `late` is mixed into the rest once there was a promotion.
-pub(crate) fn classify(mut rows: Vec<Labelled>, late: Vec<Labelled>, disagreement: f64, seed: u64) -> Log {
+pub(crate) fn classify(rows: Vec<Labelled>, late: Vec<Labelled>, disagreement: f64, seed: u64) -> Log {
+    classify_until(usize::MAX, rows, late, disagreement, seed)
+}
+
+/// The same, and ends when the learner is demoted after so many requests.
+fn classify_until(
+    end: usize,
+    mut rows: Vec<Labelled>,
+    late: Vec<Labelled>,
+    disagreement: f64,
+    seed: u64,
+) -> Log {
     let mut log = Log::default();
     let mut course = Course::new(terms(disagreement, Means::Replay));
     let mut late = Some(late).filter(|late| !late.is_empty());
@@ -68,12 +81,15 @@ pub(crate) fn classify(mut rows: Vec<Labelled>, late: Vec<Labelled>, disagreemen
         let replay = log.learner.replay().filter(|_| is_new);
         let change = replay.and_then(|replay| course.replayed(replay)).or(compared);
         log.demoted += usize::from(change == Some(Change::Demoted));
+        if change == Some(Change::Demoted) && at > end {
+            break;
+        }
         if change == Some(Change::Promoted) && log.promoted.is_none() {
             log.promoted = Some(at);
             if let Some(late) = late.take() {
                 let mut rest = rows.split_off(at);
                 rest.extend(late);
-                rows.extend(crate::data::shuffled(&rest, seed));
+                rows.extend(shuffled(&rest, seed));
             }
         }
     }
@@ -87,6 +103,21 @@ pub(crate) fn classify(mut rows: Vec<Labelled>, late: Vec<Labelled>, disagreemen
         Some(_) => course.gates().to_string(),
     };
     log
+}
+
+/// How many were served until the learner was demoted, after live had begun to answer otherwise, whatever the text says, with a chance
+/// of `after` from request `from` on. `None`: it did not serve by then, so nothing had to be noticed.
+pub(crate) fn served_after_jump(rows: &[Labelled], seed: u64, from: usize, after: f64) -> Option<usize> {
+    let labels: BTreeSet<&String> = rows.iter().map(|(_, label)| label).collect();
+    let labels: Vec<&String> = labels.into_iter().collect();
+    let changed = shuffled(rows, seed).into_iter().zip(0..).map(|((text, label), at)| {
+        let jumps = at >= from && draw(seed ^ 0x1a7e, at as u64) < after;
+        let other = labels[(draw(seed ^ 0x1abe1, at as u64) * labels.len() as f64) as usize];
+        (text, if jumps { other.clone() } else { label })
+    });
+    let log = classify_until(from, changed.collect(), Vec::new(), 0.01, seed);
+    log.promoted.filter(|promoted| *promoted < from)?;
+    Some(log.done[from..].iter().filter(|one| one.served).count())
 }
 
 /// The share served, and the share of that which was right.
