@@ -223,7 +223,7 @@ impl Learner {
         let is_complete = self.labels.len() < MOST_LABELS;
         self.replay = match (aim, self.choice.threshold) {
             (Aim::Prove(most), Some(least)) if is_complete => {
-                let sure = compared.iter().filter(|one| one.trust >= least && one.counts > 0.0);
+                let sure = compared.iter().filter(|one| one.trust >= least);
                 Some(Attempt::replay(sure.map(|one| (one.agreed, self.choice.expects(one.trust))), most))
             }
             _ => None,

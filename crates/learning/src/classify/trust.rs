@@ -158,6 +158,7 @@ mod tests {
         let all = seen.iter().filter(|one| !one.agreed).count();
         assert!(wrong * 3 >= all, "{wrong} of {all} disagreements are among the surer half");
     }
+
     #[test]
     fn what_is_known_because_it_was_doubted_does_not_speak_for_the_rest() {
         let row = |at: u64| {
